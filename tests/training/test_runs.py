@@ -265,11 +265,9 @@ def test_small_files_are_shuffled_and_large_or_divided_ones_stay_in_the_files_or
     train, test = split(rows, 60, 20)
     assert train.question1 == rows.question1[:60] and test.question1 == rows.question1[60:80]
     twins = [rows.question1[i - 50] for i in range(100)]  # Rows i and i + 50 have the same two.
-    train, test = split(
-        QuestionPairs(rows.question1, twins, rows.is_duplicate), 60, 20, how="clusters"
-    )
-    sides = [{*part.question1, *part.question2} for part in (train, test)]
-    assert len(train) and len(test) and not sides[0] & sides[1]
+    linked = QuestionPairs(rows.question1, twins, rows.is_duplicate)
+    train, test = split(linked, 60, 20, how="clusters")
+    assert len(train) and len(test) and not {*train.question1} & {*test.question2}
 
 
 @pytest.mark.parametrize(
