@@ -4,12 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-from small_models import make_detector, random_questions
 
 from siamese.errors import ArgumentError
 from siamese.search import linkage
 from siamese.search.groups import below_threshold, bound_labels, duplicate_groups, join_groups
-from siamese.search.index import QuestionIndex
 from siamese.search.linkage import average_linkage, strongest_pairs
 
 
@@ -155,14 +153,6 @@ def test_nothing_everything_and_no_cosine():
             strongest_pairs(unit(3), threshold)
     with pytest.raises(ArgumentError, match="needs a threshold"):
         duplicate_groups(unit(3))
-
-
-def test_an_index_is_grouped_at_its_own_threshold_without_questions_of_unknown_words():
-    texts = [*random_questions(60), "xyzzy plugh", "plugh xyzzy"]
-    with QuestionIndex.build(make_detector(threshold=0.97), texts) as index:
-        known = index.vectors[:60]
-        assert duplicate_groups(index) == index.groups() == duplicate_groups(known, 0.97)
-        assert duplicate_groups(index, 0.5) == duplicate_groups(known, 0.5)
 
 
 def test_below_a_threshold_pairs_are_counted_and_the_next_share_no_group_and_no_question():
