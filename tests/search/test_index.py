@@ -147,6 +147,9 @@ def test_groups_of_a_former_threshold_go(detector, path):
     assert reader.grouped().threshold == 0.5
     writer.set_threshold(FIT)
     assert reader.grouped().threshold == reader.detector.threshold == 0.123
+    assert reader.detector.threshold_from == "labels"
+    writer.set_threshold({})  # The model's own comes back.
+    assert reader.detector.threshold == detector.threshold != 0.123
 
 
 def test_groups_are_stored_extended_and_remade(detector, tmp_path):
