@@ -62,8 +62,9 @@ def test_the_steps_equal_those_of_the_cells_in_stock_trax(name, steps):
         np.testing.assert_allclose(losses, [step.loss for step in stock], rtol=0, atol=atol)
         np.testing.assert_allclose(losses, GOLDEN[name][:steps], rtol=0, atol=TOLERANCE[name])
         if not fast:  # The loss alone says little while it stays near 0.5: the weights moved alike.
-            expected = stock[-1].new_weights["embedding"]
-            np.testing.assert_allclose(embedding, expected, rtol=0, atol=1e-4)
+            # (The course's four steps move them by 1e-4 at most; the same programs give the same bits.)
+            expected, atol = stock[-1].new_weights["embedding"], 1e-6 if name == "course" else 1e-4
+            np.testing.assert_allclose(embedding, expected, rtol=0, atol=atol)
 
 
 @pytest.mark.slow

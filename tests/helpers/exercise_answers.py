@@ -171,6 +171,7 @@ WRONG = {
     ],
     "Siamese": [
         (("LSTM(d_model)", "LSTM(d_model, mode=mode)"), "mode is handed to tl.LSTM"),
+        (("41699", "1000"), "with their defaults"),
         (('"Normalize"', '"Unit"'), "with the name 'Normalize'"),
     ],
     "train_model": [
@@ -181,6 +182,7 @@ WRONG = {
     "accuracy_at": [
         (lambda s, y, t: sum((s >= t) == y) / len(y), "not >="),
         (lambda s, y, t: np.mean((t < SCORES) == LABELS), "never uses its argument s"),
+        (lambda s, y, t: 100 * np.mean((s > t) == y), "percentage"),
         (lambda s, y, t: f"{np.mean((s > t) == y):.2f}", "this is text"),
     ],
     "best_threshold": [
@@ -222,6 +224,9 @@ WRONG = {
     "predict": [
         (("word_tokenize(question", "str.split(question"), "takes the question mark off"),
         (("vocab.get(word, 0)", "vocab[word]"), "with [] puts it in"),
+        (("return cosine > threshold", "return cosine"), "compare the cosine"),
+        (("if verbose:", "if True:"), "without verbose"),
+        (('vocab["<PAD>"]', "1"), "vocab['<PAD>']"),
     ],
 }  # fmt: skip
 
