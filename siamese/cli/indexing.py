@@ -12,7 +12,15 @@ import numpy as np
 from siamese.cli import arguments as shared
 from siamese.cli import reading
 from siamese.cli.arguments import arg, command, flag, one_of
-from siamese.cli.output import Facts, Result, counted, note, table_result, threshold_facts
+from siamese.cli.output import (
+    Facts,
+    Result,
+    counted,
+    note,
+    spare_inputs,
+    table_result,
+    threshold_facts,
+)
 from siamese.cli.reading import opened, question_list
 from siamese.compat.progress import elapsed
 from siamese.data.pairs import read_pairs
@@ -54,12 +62,13 @@ def index_build(flags: argparse.Namespace) -> Facts:
     output, begun = flags.output or f"{flags.questions}.index", time.monotonic()
     model, questions = flags.model or "use", question_list(flags.questions, flags)
     detector = DuplicateDetector.load(model)
-    reading.build_index(detector, questions, path=output, model=model).close()
+    with reading.build_index(detector, questions, path=output, model=model) as index:
+        index.reading = reading.reading_options(flags, "column id_column")
     note(f'Ask it: siamese search {output} "..."')
     facts = {
         "output": output,
         "questions": len(questions.ids),
-        "left_out": questions.report.count("empty"),
+        "left_out": questions.report.rows - questions.report.kept,
     }
     seconds = round(time.monotonic() - begun, 1)
     return {**facts, "bytes": os.path.getsize(output), "seconds": seconds}
@@ -71,14 +80,20 @@ def index_add(flags: argparse.Namespace) -> Facts:
 
     siamese index add old.index more.csv
     """
-    questions = question_list(flags.questions, flags)
-    texts, ids = questions.questions, questions.ids if questions.has_ids else None
     with opened(flags.index, flags, stored=True) as (index, detector):
+        for name, value in index.reading.items():  # as the index was built
+            setattr(flags, name, getattr(flags, name) or value)
+        questions = question_list(flags.questions, flags)
+        texts, ids = questions.questions, questions.ids if questions.has_ids else None
         reading.note_cut(detector, texts)
         with elapsed(f"Encoding {counted(len(texts), 'question')}"):
             _, added, replaced, skipped = index.add(texts, ids=ids, columns=questions.columns)
         facts = {"added": added, "replaced": replaced, "skipped": skipped}
-        return {**facts, "left_out": questions.report.count("empty"), "questions": len(index)}
+        return {
+            **facts,
+            "left_out": questions.report.rows - questions.report.kept,
+            "questions": len(index),
+        }
 
 
 @command(
@@ -116,6 +131,7 @@ def index_export(flags: argparse.Namespace) -> Facts:
 
     siamese index export old.index old.parquet       (id, question, columns, vector; needs pyarrow)
     """
+    spare_inputs(flags, flags.parquet)
     with opened(flags.index, flags, stored=True) as (index, _):
         return {"output": flags.parquet, "questions": index.export(flags.parquet)}
 

@@ -200,7 +200,8 @@ def threshold(flags: argparse.Namespace) -> Result:
         text += f" A threshold of fewer than {FEW} duplicates is unreliable: answer more."
         if kind != "model":
             text += (
-                f" Similar pairs to look at: `siamese duplicates {target} --pairs --threshold 0.6`."
+                f" Similar pairs to look at: `siamese duplicates {target}{same_flags(flags)} --pairs "
+                "--threshold 0.6`."
             )
     if kind == "questions":
         path = target + same_flags(flags)
@@ -240,8 +241,8 @@ def _label(index: Any, path: str, flags: argparse.Namespace) -> QuestionPairs:
     if len({reply for *_, reply in answers}) < 2:
         how = f"All {len(answers)} answers are {'ny'[answers[0][2]]}" if answers else "No answers"
         raise DataError(
-            f"{how}: a threshold needs both, y and n. Go on with a larger --label, or compare less text, "
-            "such as --column title."
+            f"{how}: a threshold needs both, y and n. Go on with a larger --label, or compare another "
+            "column of the file (--column)."
         )
     return QuestionPairs(*([answer[at] for answer in answers] for at in range(3)))
 

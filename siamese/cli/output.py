@@ -83,6 +83,21 @@ def listed(facts: Facts) -> str:
     return "\n".join(lines)
 
 
+def spare_inputs(flags: Any, output: str) -> None:
+    """Refuses to write a table over what the command reads, or over an index."""
+    from siamese.search.index.file import is_index_file
+
+    if not os.path.isfile(output):
+        return
+    if is_index_file(output):
+        raise ArgumentError(f"{output} is an index. Name another file to write.")
+    for name, value in vars(flags).items():
+        is_path = isinstance(value, str) and os.path.exists(value)
+        is_path = is_path and name not in ("output", "parquet")
+        if is_path and os.path.samefile(value, output):
+            raise ArgumentError(f"This command reads {output}. Name another file to write.")
+
+
 def table_result(
     flags: Any, rows: Iterable[dict], columns: Sequence[str], facts: Facts, summary: str = ""
 ) -> Result:
@@ -97,6 +112,8 @@ def table_result(
     """
     if str(flags.output).endswith((".jsonl", ".json")):
         raise ArgumentError(f"{flags.output}: a table is written as CSV. Name the file so.")
+    if flags.output:
+        spare_inputs(flags, flags.output)
     summary = summary or listed(facts)
     rows = [rounded(dict.fromkeys(columns) | row) for row in rows]
     names = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))

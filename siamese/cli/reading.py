@@ -140,6 +140,10 @@ def opened(
     elif not stored and path != "-" and not os.path.lexists(path):
         raise ArgumentError(f"There is no index and no list of questions at {path}.")
     elif kind != "questions":
+        useless = reading_options(flags, "column id_column drop_repeated")
+        if useless and flags.command in ("duplicates", "search", "serve", "threshold"):
+            names = ", ".join(f"--{name.replace('_', '-')}" for name in useless)
+            raise ArgumentError(f"{path} is an index, which is read as it is; leave out {names}.")
         with QuestionIndex.open(path, flags.model) as index:
             note_default(index.detector, flags)
             yield index, index.detector

@@ -228,7 +228,7 @@ def _pair_parts(rows: Rows, specs: Sequence[str], labels: bool) -> list[Parts]:
             )
             raise DataError(
                 f"{rows.where}: {what}; the columns: {shown_names(rows.header)}. Question pairs need the "
-                f"columns {', '.join(required)}, separated by comma, semicolon or tab. Name yours with "
+                f"columns {', '.join(required)}, separated by comma, semicolon, tab or |. Name yours with "
                 "--columns (in Python: columns=)."
             )
         parts.append(Parts(columns))

@@ -147,16 +147,22 @@ def _entries(rows: Rows, parts: Parts, key: str | None, drop_repeated: bool) -> 
         repeated = repeated_lines([text for text in texts if isinstance(text, str)])
         if repeated:
             rows.report.notes.append(_repetition(body, repeated, drop_repeated))
+    known: set[str] = set()  # ids
     for line, number, row in records:
         source = row
         if body and drop_repeated and repeated and isinstance(row.get(body), str):
             source = row | {body: without_lines(row[body], repeated)}
         if text := rows.question(line, source, parts):
-            if own := id_text(row.get(key)) if key else str(number):
+            own = id_text(row.get(key)) if key else str(number)
+            if not any(map(str.isalnum, text)):  # No model has a vector of it.
+                rows.report.add("wordless", [line])
+            elif not own or own in known:
+                what = f"the id {own!r} stands in an earlier row." if own else f"no {key}."
+                rows.report.bad_row(line, what)
+            else:
+                known.add(own)
                 others = {n: json_value(v) for n, v in row.items() if n not in used}
                 yield text, own, others, number
-            else:
-                rows.report.bad_row(line, f"no {key}.")
 
 
 def _repetition(name: str, lines: dict[str, int], drop: bool) -> str:

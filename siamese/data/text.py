@@ -25,12 +25,13 @@ _MARKUP = re.compile(
 _WHOM = "all|community|dear|everybody|everyone|experts?|folks|friends?|guys|madam|sir|support|team|there"
 _GREETING = re.compile(
     r"\s*(?:(?:hi|hiya|hello|hey|dear|greetings|good (?:morning|afternoon|evening|day))"
-    rf"(?: (?:{_WHOM}|and|or))*\s*[,.!:]+\s*)+",
+    rf"(?: (?:{_WHOM}|and|or))*\s*[,.!:]+(?:\s+|$))+",
     re.IGNORECASE,
 )
 _THANKS = re.compile(
-    r"(?<=[.?!])\s*(?:(?:(?:many |kind |best )?(?:thanks|thank you|thankyou|thx|cheers|regards|greetings)"
-    r"|please help|any help (?:is|would be))\b[^.?!\n]{0,30}(?:[.!]+\s*|$))+$",
+    r"(?<=[.?!])\s*(?:(?:(?:many |kind |best )?(?:thanks|thank you|thx|cheers|regards|greetings)"
+    r"(?: in advance| a lot| so much| very much|,[^.?!\n]{0,30})?|please help(?: me| us)?"
+    r"|any help (?:is|would be) (?:much )?(?:appreciated|great|welcome))\s*(?:[.!]+\s*|$))+$",
     re.IGNORECASE,
 )
 _LONGEST_THANKS = 100  # characters
@@ -76,7 +77,12 @@ def without_greeting(text: str) -> str:
     rest = text[greeting.end() :] if greeting else text
     thanks = _THANKS.search(rest, max(0, len(rest) - _LONGEST_THANKS))
     rest = rest[: thanks.start()] if thanks else rest
-    if rest == text or not rest.strip():
+    only_thanks = _THANKS.search(f".{rest}", 1)
+    if (
+        rest == text
+        or not any(map(str.isalnum, rest))
+        or (only_thanks and only_thanks.start() == 1)
+    ):
         return text
     return rest[0].upper() + rest[1:] if text[0].isupper() else rest
 

@@ -40,6 +40,7 @@ SHARES = {
 }
 # The tower cuts longer questions: beyond it the mean of an LSTM says nothing more.
 MAX_TOKENS = 512
+LONGEST = 20_000  # characters in which it looks for them: of a megabyte NLTK needs seconds
 MANY = 1_000  # From so many texts on each distinct word is looked up once.
 AT_ONCE = 250_000 * (os.cpu_count() or 1)  # characters encoded at once, in two seconds
 
@@ -203,8 +204,7 @@ class DuplicateDetector(Decisions):
     def save(self, path: str | os.PathLike) -> Path:
         """Writes the model's file (in a directory ``model.safetensors``) atomically; returns its path.
 
-        Raises:
-          CheckpointError: it cannot be written, or its encoder is an object in Python.
+        CheckpointError where it cannot be written, or its encoder is an object in Python.
         """
         return model_file.write_model(path, self)
 
@@ -213,10 +213,11 @@ class DuplicateDetector(Decisions):
     def token_ids(self, texts: Sequence[str]) -> Sequence[Sequence[int]]:
         """The tower's token ids of each text, at most `MAX_TOKENS`."""
         if len(texts) < MANY:
-            return [self.vocabulary.encode(text)[:MAX_TOKENS] for text in texts]
+            return [self.vocabulary.encode(text[:LONGEST])[:MAX_TOKENS] for text in texts]
         from siamese.data.tokens import tokenize_questions
 
-        tokenized = tokenize_questions(map(self.vocabulary.read, texts), progress=False)
+        read = (self.vocabulary.read(text[:LONGEST]) for text in texts)
+        tokenized = tokenize_questions(read, progress=False)
         ids = tokenized.encode(self.vocabulary).take(tokenized.rows)
         return [row[:MAX_TOKENS] for row in ids] if ids.lengths.max() > MAX_TOKENS else ids
 
@@ -226,7 +227,9 @@ class DuplicateDetector(Decisions):
         by_encoder = self.encoder.cut(map(cleaned, long)) if self.encoder else 0
         if self.tower is None:
             return by_encoder
-        return max(by_encoder, sum(len(self.vocabulary.encode(t)) > MAX_TOKENS for t in long))
+        return max(
+            by_encoder, sum(len(self.vocabulary.encode(t[:LONGEST])) > MAX_TOKENS for t in long)
+        )
 
     def encode(
         self,
@@ -261,9 +264,9 @@ class DuplicateDetector(Decisions):
             sizes, most = [1] * len(distinct), whole_number(batch_size, "batch_size", 1)
         vectors = np.empty((len(distinct), self.output_size), np.float32)
         parts = list(runs(sizes, most))
-        bar = (
-            progress_bar(len(distinct), "encoding", "questions") if show_progress else nullcontext()
-        )
+        bar: Any = nullcontext()
+        if show_progress:
+            bar = progress_bar(len(distinct), "encoding", "questions")
         with bar, ThreadPoolExecutor(1) as thread:  # It reads texts while earlier ones are encoded.
             read = thread.map(self._read, [distinct[part] for part in parts])
             try:
@@ -287,8 +290,8 @@ class DuplicateDetector(Decisions):
 
     def _read(self, texts: Sequence[str]) -> tuple[list[str], Any]:
         """Texts as they are read, and their token ids where there is a tower."""
-        texts = list(map(self.as_read, texts))
-        return texts, self.token_ids(texts) if self.tower else None
+        read = list(map(self.as_read, texts))
+        return read, self.tower and self.token_ids(read if self.vocabulary.folded else texts)
 
     def _vectors(
         self, texts: list[str], ids: Any, processes: int | None = None, length: Any = None
@@ -364,8 +367,6 @@ class DuplicateDetector(Decisions):
             vectors = self._vectors(texts, ids, length=np.tile(powers_of_two(longest), 2))
         return vectors[: len(first)], vectors[len(first) :]
 
-    # ---- Words ----
-
     def unknown_words(self, question: str) -> list[str]:
         """The question's words that the model has never seen, in order; an encoder reads every word."""
         if self.encoder is not None:
@@ -387,7 +388,8 @@ class DuplicateDetector(Decisions):
         # Most texts have a known word between blanks; the others are read as the tower reads them.
         lower, read = str.lower if self.vocabulary.folded else str, self.vocabulary.read
         known = (
-            has_known(lower(t).split()) or has_known(word_tokenize(read(t))) for t in questions
+            has_known(lower(t).split()) or has_known(word_tokenize(read(t[:LONGEST])))
+            for t in map(self.as_read, questions)
         )
         return ~np.fromiter(known, bool)
 

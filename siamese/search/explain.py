@@ -6,7 +6,7 @@ import re
 from typing import Any, NamedTuple
 
 from siamese.data.readers.tables import text_list
-from siamese.data.text import cleaned
+from siamese.data.text import cleaned, without_greeting
 from siamese.errors import DataError
 from siamese.search.detector import MAX_TOKENS, DuplicateDetector
 from siamese.search.display import harmless, rounded
@@ -77,6 +77,8 @@ def explain(detector: DuplicateDetector, question1: str, question2: str) -> Expl
     Source: the occlusion of Zeiler and Fergus (2014), for words: Li, Monroe and Jurafsky (2016).
     """
     asked = map(cleaned, text_list([question1, question2], "explain"))
+    if detector.vocabulary is None or detector.vocabulary.folded:  # as `DuplicateDetector.as_read`
+        asked = map(without_greeting, asked)
     words = [text.split()[:MAX_TOKENS] for text in asked]
     if [] in words:
         name = f"question{words.index([]) + 1}"

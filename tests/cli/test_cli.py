@@ -57,6 +57,7 @@ def test_errors_are_one_message_and_exit_code_2(tmp_path, refused):
         ("index build - --model model", "--output INDEX"),
         ("index add q.csv q.csv", "q.csv is a list of questions. Make an index of it first"),
         ("match q.csv q.csv --model model -k 0", "at least 1"),
+        ("index remove q.index 7", "siamese index remove q.index --ids 7"),
         ("duplicates q.csv --model model --pairs --regroup", "leave out --regroup"),
         ("duplicates q.csv --pairs --keep first", "not allowed with argument --"),
         ("serve q.csv --json", "leave --json out"),

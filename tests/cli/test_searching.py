@@ -6,6 +6,8 @@ import re
 import pytest
 from small_models import make_detector, random_questions
 
+from siamese import QuestionIndex
+
 EVIL = "how \x1b]0;owned\x07\x1b[31m far ?"
 
 
@@ -244,10 +246,38 @@ def test_a_threshold_without_labels_is_shown_with_what_lies_below(tmp_path, run)
 def test_questions_without_a_known_word_are_named_and_make_no_groups(tmp_path, run):
     (tmp_path / "q.csv").write_text(
         "id,question\n1,TCK-99812\n2,TCK-10034\n3,Почему?\n4,ERR77 X\n5,how far\n6,how far\n"
+        '7,"Hi all, ошибка"\n'
     )
     _, out, err = run("duplicates", "q.csv", "--model", "model", "--json")
     assert values(json.loads(out)["rows"], "group", "id") == [("5", "5"), ("5", "6")]
-    assert "4 questions without any word that the model knows" in err and "1 (TCK-99812)" in err
+    assert "5 questions without any word that the model knows" in err and "1 (TCK-99812)" in err
+
+
+def test_what_a_command_reads_and_an_index_are_never_overwritten(tmp_path, run, refused):
+    (tmp_path / "q.csv").write_text("id,question\n1,how far\n2,how old\n")
+    run("index", "build", "q.csv", "--model", "model", "--output", "q.db")
+    before = (tmp_path / "q.db").read_bytes(), (tmp_path / "q.csv").read_bytes()
+    for command, words in (
+        ("duplicates q.csv --model model --output q.csv", "This command reads q.csv"),
+        ("match q.csv q.csv --model model --output ./q.csv", "This command reads ./q.csv"),
+        ("duplicates q.csv --model model --output q.db", "q.db is an index"),
+        ("index export q.db q.db", "q.db is an index"),
+    ):
+        refused(command.split(), words)
+    assert before == ((tmp_path / "q.db").read_bytes(), (tmp_path / "q.csv").read_bytes())
+
+
+def test_an_index_is_added_to_from_the_columns_that_it_was_built_of(tmp_path, run, refused):
+    (tmp_path / "a.csv").write_text("SKU,text,note\nA1,how far,x\nA2,how old,y\n")
+    (tmp_path / "b.csv").write_text("SKU,text,note\nA2,how are you,y\nA3,rice,z\n")
+    flags = "--model model --id-column SKU --column note+text --output a.db"
+    run("index", "build", "a.csv", *flags.split())
+    facts = json.loads(run("index", "add", "a.db", "b.csv", "--json")[1])
+    assert (facts["added"], facts["replaced"], facts["skipped"]) == (1, 1, 0)
+    with QuestionIndex.open(tmp_path / "a.db") as index:
+        entries = {entry["id"]: entry["question"] for entry in index.entries}
+    assert entries == {"A1": "x how far", "A2": "y how are you", "A3": "z rice"}
+    refused(["duplicates", "a.db", "--column", "text"], "a.db is an index, which is read as it is")
 
 
 def test_match_two_lists(tmp_path, run, rows):
@@ -259,5 +289,5 @@ def test_match_two_lists(tmp_path, run, rows):
     columns = "id", "match", "match_answer", "by", "is_duplicate", "match_id"
     assert values(rows(*command), *columns)[0] == ("1", "how far ?", "far", "me", "1", "0")
     facts = json.loads(run(*command, "-k", "2", "--output", "m.csv", "--json")[1])
-    assert (facts["questions"], facts["matched"], facts["output"]) == (2, 1, "m.csv")
+    assert (facts["questions"], facts["matched"], facts["output"]) == (1, 1, "m.csv")
     assert (tmp_path / "m.csv").read_text().startswith("id,question,match_id,match,similarity")

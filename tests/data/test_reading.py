@@ -245,6 +245,15 @@ LISTS = {  # content, options, questions, ids, columns, findings
     "numbers and an empty row of a sheet": (
         lambda: workbook([["ID", "question", "n"], [7, "How?", 2.5], [8, "", 1], [9, "Who?", 1]]), {},
         ["How?", "Who?"], ["7", "9"], [{"n": 2.5}, {"n": 1}], {"empty": [3]}),
+    "no letter or digit": ("id,question\n1,How far?\n2,🙂\n3,?!\n", {}, ["How far?"], ["1"], None,
+                           {"wordless": [3, 4]}),
+    "ids that come again": ("id,question\n1,How far?\n1,Who?\n", {"bad_rows": "skip"}, ["How far?"], ["1"],
+                            None, {"bad": [3]}),
+    "bars": ("id|question\n7|How far?\n8|Who, and why?\n", {}, ["How far?", "Who, and why?"], ["7", "8"],
+             None, {}),
+    "lines with commas": ("How far is it?\nQuestion, how old are you?\nWell, is it safe?\nWhy?\n", {},
+                          ["How far is it?", "Question, how old are you?", "Well, is it safe?", "Why?"],
+                          ["0", "1", "2", "3"], None, {}),
     "a subject": ("ticket_id,subject\n7,a\n", {}, ["a"], ["7"], None, {}),
 }  # fmt: skip
 
@@ -312,6 +321,11 @@ REFUSED_LISTS = {
     "cells of many lines": ('Nr;Betreff\n1;"a\nb\nc"\n2;"d\ne\nf"\n', {}, "the columns: Nr, Betreff"),
     "lines above": ("# made in 2026\n\nid,question\n1,How far?\n", {}, "line 3 looks like the header",
                     "Delete the lines above it"),
+    "an id again": ("id,question\n1,How far?\n1,Who?\n", {}, "line 3: the id '1' stands in an earlier row"),
+    "a database": (b"SQLite format 3\0" + bytes(99), {}, "is a database, perhaps an index"),
+    "JSON over lines": ('{\n "id": 1,\n "question": "How old?"\n}\n', {}, "Each line must hold one object"),
+    "a title above a sheet": (lambda: workbook([["FAQ", ""], ["id", "question"], ["1", "How?"]]), {},
+                              "row 1 of the sheet is no header", "Delete the rows above"),
     "a document": (b"%PDF-1.7\n%\xe2\xe3\n1 0 obj\n", {}, "binary file (compressed, a document"),
     "no header": ("7;How far?;x\n8;Who?;y\n", {}, "the columns: 7, How far?, x", "header line"),
     "title and body": ("Title;Body;Content\nA?;b;c\n", {}, "Title and Body and Content may each"),

@@ -30,6 +30,8 @@ GREETED = {
 NO_GREETING = (
     "Hello!", "Thanks in advance!", "Hello world in C?", "Hey Jude, who wrote it?", "Is it far, thanks?",
     "How? Thanks to Bob it works now, but it fails again, so why?", "High, low or none?", "",
+    "It exists. Please help me open it", "Which ends a letter? Best regards or kind regards",
+    "hey.com login?", "hi.fi or lossless?", "Hey:5", "Hi, ?", "Hello. Thanks.",
 )  # fmt: skip
 FORMS = {
     "Z\u0075\u0308rich": "zürich", "ＡＢＣ １２３": "abc 123", "ﬁnal oﬃce": "final office",

@@ -2,6 +2,7 @@
 
 import math
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from small_models import make_detector, make_mixed_detector, random_questions
 from siamese.data.text import folded
 from siamese.errors import ArgumentError
 from siamese.search.index import QuestionIndex
-from siamese.search.nearest import TILE, best_rows, match_questions, top_k
+from siamese.search.nearest import TILE, best_rows, cosines_with, match_questions, top_k
 
 STEMMER = Stemmer.Stemmer("english")
 
@@ -76,6 +77,14 @@ def test_best_matches_are_those_of_the_whole_matrix():
     with pytest.raises(ArgumentError, match="k must be"):
         match_questions(detector, a, b, k=0)
     assert match_questions(detector, ["how far"], [""]) == [[]]
+
+
+def test_no_cosine_is_above_1():
+    """Also where rounding makes a vector longer than 1."""
+    long = np.full((3, 7), np.float32(7**-0.5) * np.float32(1 + 1e-6), np.float32)
+    assert np.vecdot(long, long).max() > 1 and cosines_with(long, long).max() == 1
+    detector = SimpleNamespace(encode=lambda texts: long[: len(texts)])
+    assert match_questions(detector, ["a", "b"], ["c"]) == [[(0, 1.0)], [(0, 1.0)]]
 
 
 def changed_index(detector, folder):

@@ -1,8 +1,8 @@
 """One reader for every command: the rows of a file, a pipe or a table in memory, each with its line.
 
-The content decides the format, never the name: CSV (comma, semicolon or tab), JSON Lines, plain text with
-a question a line, Parquet, Excel workbooks; each also gzipped or through a pipe. Nothing is repaired by
-guessing: a row that cannot be read is refused with its line, or left out and counted.
+The content decides the format, never the name: CSV (comma, semicolon, tab or |), JSON Lines, plain text
+with a question a line, Parquet, Excel workbooks; each also gzipped or through a pipe. Nothing is repaired
+by guessing: a row that cannot be read is refused with its line, or left out and counted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from siamese.errors import ArgumentError, DataError, SiameseError
 LONGEST_LINE = 16 << 20  # characters; a longer line would fill the memory
 LARGEST_WORKBOOK = 1 << 30  # bytes of a Parquet or Excel file that comes gzipped or through a pipe
 HEAD_LINES = 50  # lines by which a table without known names is told from plain text
-DELIMITERS = {",": "CSV", "\t": "tab-separated", ";": "semicolon-separated"}
+DELIMITERS = {",": "CSV", "\t": "tab-separated", ";": "semicolon-separated", "|": "separated by |"}
 _MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _WORKBOOK = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")  # .xlsx and .ods; .xls
 _CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a]")  # of text a few bytes, or one in twenty
@@ -202,6 +202,10 @@ def _recognised(file: Any, report: ReadReport, known: set[str], encoding: str | 
     if zipped := head.startswith(b"\x1f\x8b"):
         file = io.BufferedReader(gzip.GzipFile(fileobj=file))
         head = file.peek(4096)
+    if head.startswith(b"SQLite format 3"):
+        raise DataError(
+            f"{name} is a database, perhaps an index. Here a list of questions is needed."
+        )
     if head.startswith((b"PAR1", *_WORKBOOK)):
         if zipped or not file.seekable():
             file = io.BytesIO(file.read(LARGEST_WORKBOOK))
@@ -237,6 +241,8 @@ def _text_rows(text: io.TextIOWrapper, report: ReadReport, known: set[str]) -> R
     if _JSON_START.match(first):
         report.format = "JSON Lines"
         header = dict.fromkeys(name for _, line in head for name in _json_object(line, text)[0])
+        if not header:
+            raise DataError(f"{where}: {_json_object(first, text)[1] or 'an empty object.'}")
         objects = ((number, *_json_object(line, text)) for number, line in lines if line.strip())
         return Rows(report, list(header), objects, where)
     for pattern, what in _NO_HEADER.items():
@@ -282,10 +288,14 @@ def _refuse_late_header(head: list[tuple[int, str]], known: set[str], name: str)
     """Refuses a text whose first line is none of the table that begins below it: a comment, a title."""
     for at in range(1, min(len(head) - 1, 10)):
         number, line = head[at]
+        if not line.strip():
+            continue
         for mark in DELIMITERS:
-            names, *rows = csv.reader([line, head[at + 1][1]], delimiter=mark)
-            alike = rows and len(names) == len(rows[0]) > 1
-            if alike and known.intersection(map(normal_name, names)):
+            table = csv.reader([below for _, below in head[at:]], delimiter=mark)
+            names, *rows = filter(None, table)
+            alike = len(names) > 1 and all(len(row) == len(names) for row in rows)
+            short = all(len(name.split()) <= 3 and not name.endswith("?") for name in names)
+            if rows and alike and short and known.intersection(map(normal_name, names)):
                 raise DataError(
                     f"{name}, line {number} looks like the header of a table ({shown_names(names)}). "
                     "Delete the lines above it."

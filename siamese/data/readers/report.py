@@ -13,6 +13,7 @@ KINDS = {
     "bad": ("that cannot be read", "left out"),
     "header": ("with the header again", "left out"),
     "empty": ("with an empty question", "left out"),
+    "wordless": ("without a letter or a digit", "left out"),
     "repeated": ("with an earlier row's pair and label", "kept"),
     "contradicting": ("with an earlier row's pair and the other label", "kept"),
 }

@@ -64,7 +64,13 @@ def workbook_table(file: BinaryIO, name: str) -> Table:
     if len(sheets) != 1:
         what = f"holds several sheets ({', '.join(sheets)}); save one of them"
         raise DataError(f"{name} {what if sheets else 'is empty'}.")
-    ((sheet, ((_, header), *body)),) = sheets.items()
+    ((sheet, ((row, header), *body)),) = sheets.items()
+    filled = [sum(cell != "" for cell in cells) for _, cells in ((row, header), *body[:1])]
+    if filled[0] == 1 < filled[-1]:
+        raise DataError(
+            f"{name}, row {row} of the sheet is no header: one cell, and more below it. Delete the rows "
+            "above the header."
+        )
     cells = ((at, list(map(_sheet_value, row))) for at, row in body)
     return f"Excel workbook, sheet {sheet}", list(map(str, header)), cells
 

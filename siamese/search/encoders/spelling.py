@@ -2,9 +2,9 @@
 
 An encoder reads a misspelt word as the pieces of other words. The pieces' scores are logarithms of how
 often they occur, so a word of many rare pieces is improbable, and a word that is one piece is known. A
-word that is not known becomes the most probable known word that is one slip away, where that is more
-probable by far (a noisy channel: Kernighan, Church and Gale, 1990). Words with a stem of a known word,
-words of fewer than five letters and words with capitals inside stay as they are.
+word that is not known becomes the most probable known word that is one slip away, where that is much
+more probable (a noisy channel: Kernighan, Church and Gale, 1990). In a word with a capital, which may be
+a name, only swapped letters are set right; words of fewer than 5 or more than 25 letters stay.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from siamese.search.encoders.pieces import Pieces
 # changes in 28,000 questions (docs/topics/decisions.md).
 SWAPPED, OTHER = 10.0, 14.0
 # A word between blanks and marks: no part of a name, an address, a number or a word with a hyphen.
-_WORD = re.compile(r"(?<![\w'’&./@#-])(?:[A-Z][a-z]{4,}|[a-z]{5,})(?![\w'’@/;-]|\.\w)")
+_WORD = re.compile(r"(?<![\w'’&./@#-])(?:[A-Z][a-z]{4,24}|[a-z]{5,25})(?![\w'’@/;-]|\.\w)")
 _CACHED = 100_000  # words
 
 

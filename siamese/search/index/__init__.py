@@ -206,6 +206,17 @@ class QuestionIndex:
             write_settings(db, fit=dict(fit), grouping=None)
 
     @property
+    def reading(self) -> dict[str, str]:
+        """Which columns of a file its questions and ids come from, as `read_questions` takes them."""
+        with self._moment():
+            return dict(self._facts.get("reading", {}))
+
+    @reading.setter
+    def reading(self, columns: Mapping[str, str]) -> None:
+        with self._moment(change=True) as db:
+            write_settings(db, reading=dict(columns))
+
+    @property
     def vector_weight(self) -> float:
         """The weight of the cosine in hybrid search, 0 to 1; words have the rest."""
         return ENCODER_VECTOR_WEIGHT if self._model.encoder else VECTOR_WEIGHT
