@@ -93,7 +93,7 @@ def spare_inputs(flags: Any, output: str) -> None:
         raise ArgumentError(f"{output} is an index. Name another file to write.")
     for name, value in vars(flags).items():
         is_path = isinstance(value, str) and os.path.exists(value)
-        is_path = is_path and name not in ("output", "parquet")
+        is_path = is_path and name not in ("output", "parquet", "command")
         if is_path and os.path.samefile(value, output):
             raise ArgumentError(f"This command reads {output}. Name another file to write.")
 
