@@ -91,10 +91,9 @@ def spare_inputs(flags: Any, output: str) -> None:
         return
     if is_index_file(output):
         raise ArgumentError(f"{output} is an index. Name another file to write.")
-    for name, value in vars(flags).items():
-        is_path = isinstance(value, str) and os.path.exists(value)
-        is_path = is_path and name not in ("output", "parquet", "command")
-        if is_path and os.path.samefile(value, output):
+    others = [v for name, v in vars(flags).items() if name not in ("output", "parquet", "command")]
+    for value in others:
+        if isinstance(value, str) and os.path.exists(value) and os.path.samefile(value, output):
             raise ArgumentError(f"This command reads {output}. Name another file to write.")
 
 

@@ -77,12 +77,8 @@ def without_greeting(text: str) -> str:
     rest = text[greeting.end() :] if greeting else text
     thanks = _THANKS.search(rest, max(0, len(rest) - _LONGEST_THANKS))
     rest = rest[: thanks.start()] if thanks else rest
-    only_thanks = _THANKS.search(f".{rest}", 1)
-    if (
-        rest == text
-        or not any(map(str.isalnum, rest))
-        or (only_thanks and only_thanks.start() == 1)
-    ):
+    is_thanks = _THANKS.match(f".{rest}", 1)  # and nothing else
+    if rest == text or is_thanks or not any(map(str.isalnum, rest)):
         return text
     return rest[0].upper() + rest[1:] if text[0].isupper() else rest
 

@@ -5,7 +5,7 @@ import pytest
 from small_models import letters
 
 from siamese import DuplicateDetector
-from siamese.search.encoders import _joined, find_encoder
+from siamese.search.encoders import find_encoder
 
 SLIPS = {
     "Why did you recieve it, and beacuse of what?": "Why did you receive it, and because of what?",
@@ -31,9 +31,8 @@ def test_slips_are_set_right_and_names_addresses_and_other_words_stay(use):
         assert find_encoder(letters).respelled(text) == text
 
 
-def test_encoders_side_by_side_set_slips_right(use):
-    both = _joined([use.encoder, use.encoder])
-    assert both.respelled("beacuse of it") == "because of it"
+def test_encoders_side_by_side_set_slips_right():
+    assert find_encoder("use+use").respelled("beacuse of it") == "because of it"
 
 
 def test_a_question_as_typed_has_the_vector_of_the_question(use):
