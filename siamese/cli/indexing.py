@@ -63,7 +63,8 @@ def index_build(flags: argparse.Namespace) -> Facts:
     model, questions = flags.model or "use", question_list(flags.questions, flags)
     detector = DuplicateDetector.load(model)
     with reading.build_index(detector, questions, path=output, model=model) as index:
-        index.reading = reading.reading_options(flags, "column id_column")
+        kept = reading.reading_options(flags, "column id_column drop_repeated")
+        index.reading = kept | {"repeated": questions.report.repeated}
     note(f'Ask it: siamese search {output} "..."')
     facts = {
         "output": output,
@@ -82,7 +83,7 @@ def index_add(flags: argparse.Namespace) -> Facts:
     """
     with opened(flags.index, flags, stored=True) as (index, detector):
         for name, value in index.reading.items():  # as the index was built
-            setattr(flags, name, getattr(flags, name) or value)
+            setattr(flags, name, getattr(flags, name, None) or value)
         questions = question_list(flags.questions, flags)
         texts, ids = questions.questions, questions.ids if questions.has_ids else None
         reading.note_cut(detector, texts)
@@ -131,6 +132,8 @@ def index_export(flags: argparse.Namespace) -> Facts:
 
     siamese index export old.index old.parquet       (id, question, columns, vector; needs pyarrow)
     """
+    if not flags.parquet.lower().endswith(".parquet"):
+        raise ArgumentError(f"{flags.parquet}: an index is written as Parquet. Name the file so.")
     spare_inputs(flags, flags.parquet)
     with opened(flags.index, flags, stored=True) as (index, _):
         return {"output": flags.parquet, "questions": index.export(flags.parquet)}
@@ -159,7 +162,8 @@ def duplicates(flags: argparse.Namespace) -> Result:
             return _pairs(index, flags, facts)
         path = shared.answers_file(flags.index)
         if reading.kind_of(flags.index) == "questions" and os.path.isfile(path):
-            count = index.add_answers(read_pairs(path, encoding=flags.encoding))
+            options = reading.reading_options(flags, "bad_rows encoding")
+            count = index.add_answers(read_pairs(path, **options))
             note(f"{path}: {counted(count, 'answer')} of yours, which bind the groups.")
         return _groups(index, flags, facts)
 

@@ -111,7 +111,10 @@ def _on_queries(flags: argparse.Namespace) -> Result:
     """
     from siamese.evaluation.retrieval import evaluate_retrieval, read_relevance, shared_clusters
 
-    queries, relevance = question_list(flags.queries, flags), read_relevance(flags.relevant)
+    queries = question_list(flags.queries, flags)
+    options = reading_options(flags, "bad_rows encoding")
+    relevance, report = read_relevance(flags.relevant, **options)
+    note_findings(report)
     texts = dict(zip(queries.ids, queries.questions))
     known = [(text, relevance[name]) for name, text in texts.items() if name in relevance]
     if not known:

@@ -62,7 +62,7 @@ def note_default(detector: DuplicateDetector, flags: Any) -> None:
 
 def question_list(path: str, flags: Any) -> QuestionList:
     """The questions of a file, read by the command's flags, with a note on what was left out."""
-    questions = read_questions(path, **reading_options(flags, LISTS))
+    questions = read_questions(path, **reading_options(flags, f"{LISTS} repeated"))
     names = list(dict.fromkeys(name for row in questions.columns or () for name in row))
     used = set(map(normal_name, read_spec(questions.column, names).columns))
     others = ", ".join(name for name in names if normal_name(name) not in used)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
@@ -56,6 +56,7 @@ def read_questions(
     encoding: str | None = None,
     bad_rows: str = "refuse",
     drop_repeated: bool = False,
+    repeated: Collection[str] = (),
 ) -> QuestionList:
     """Reads a list of questions; the content decides the format.
 
@@ -70,6 +71,7 @@ def read_questions(
       encoding: of the text; UTF-8 where None.
       bad_rows: 'refuse' a file with a row that cannot be read, or 'skip' such rows and count them.
       drop_repeated: leave out the lines that stand in more than 1 % of the bodies, such as signatures.
+      repeated: such lines of an earlier list, which count here too, however few bodies have them.
 
     Raises:
       DataError: a file that cannot be read so; names the file and line.
@@ -85,7 +87,8 @@ def read_questions(
     with open_rows(source, bad_rows, names=known, specs=[column], encoding=encoding) as rows:
         shown, parts = _question_parts(rows, column)
         key = _id_column(rows, id_column) if parts else None
-        entries = list(_entries(rows, parts, key, drop_repeated) if parts else _pair_entries(rows))
+        options = {"drop": drop_repeated, "earlier": repeated}
+        entries = list(_entries(rows, parts, key, **options) if parts else _pair_entries(rows))
     report = rows.report
     if not report.rows:
         raise DataError(f"{report.path} has no rows.")
@@ -134,24 +137,26 @@ def _pair_entries(rows: Rows) -> Iterator[Entry]:
         yield text, str(at), {}, at
 
 
-def _entries(rows: Rows, parts: Parts, key: str | None, drop_repeated: bool) -> Iterator[Entry]:
+def _entries(
+    rows: Rows, parts: Parts, key: str | None, drop: bool, earlier: Collection[str]
+) -> Iterator[Entry]:
     """The rows with a question; lines that many bodies repeat are noted, and left out on request."""
     is_joined = len(parts.columns) > 1 or parts.words  # Joined columns stay whole, too.
     used = {key} if is_joined else {key, *parts.columns}
     body = next((name for name in parts.columns if normal_name(name) in BODY_NAMES), None)
     records: Iterable[tuple[int, int, dict[str, Any]]] = rows
-    repeated: dict[str, int] = {}
     if body:  # All bodies must be known before the first is shortened.
         records = [*rows]
         texts = (row.get(body) for *_, row in records)
-        repeated = repeated_lines([text for text in texts if isinstance(text, str)])
+        repeated = repeated_lines([text for text in texts if isinstance(text, str)], earlier)
+        rows.report.repeated += repeated
         if repeated:
-            rows.report.notes.append(_repetition(body, repeated, drop_repeated))
+            rows.report.notes.append(_repetition(body, repeated, drop))
     known: set[str] = set()  # ids
     for line, number, row in records:
         source = row
-        if body and drop_repeated and repeated and isinstance(row.get(body), str):
-            source = row | {body: without_lines(row[body], repeated)}
+        if drop and rows.report.repeated and isinstance(row.get(body), str):
+            source = row | {body: without_lines(row[body], rows.report.repeated)}
         if text := rows.question(line, source, parts):
             own = id_text(row.get(key)) if key else str(number)
             if not any(map(str.isalnum, text)):  # No model has a vector of it.

@@ -15,11 +15,12 @@ def _key(line: str) -> str:
     return " ".join(line.split()).casefold()
 
 
-def repeated_lines(texts: Sequence[str]) -> dict[str, int]:
+def repeated_lines(texts: Sequence[str], known: Collection[str] = ()) -> dict[str, int]:
     """The lines that stand in more than 1 % of at least 100 texts, the most frequent first.
 
     Lines are equal if they differ only in case and blanks. A line counts once for each text; a text of one
-    line does not count: a question that many people ask is no signature.
+    line does not count: a question that many people ask is no signature. A line of an earlier list, one of
+    `known`, is repeated however seldom it stands here.
 
     Returns:
       Each line, as the last text with it has it -> the number of texts that have it.
@@ -30,14 +31,15 @@ def repeated_lines(texts: Sequence[str]) -> dict[str, int]:
     """
     counts: Counter[str] = Counter()
     shown: dict[str, str] = {}
-    for text in texts if len(texts) >= LEAST_TEXTS else ():
+    for text in texts:
         lines = text.strip().splitlines()
         if len(lines) > 1:
             long = {_key(line): line.strip() for line in lines if len(line.split()) >= LEAST_WORDS}
             counts.update(long.keys())
             shown |= long
-    least = max(SHARE * len(texts), LEAST_TIMES)
-    return {shown[key]: count for key, count in counts.most_common() if count > least}
+    least = max(SHARE * len(texts), LEAST_TIMES) if len(texts) >= LEAST_TEXTS else len(texts)
+    keys = set(map(_key, known))
+    return {shown[k]: count for k, count in counts.most_common() if count > least or k in keys}
 
 
 def without_lines(text: str, lines: Collection[str]) -> str:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from siamese.data.clusters import connected_groups
-from siamese.data.readers.columns import normal_name
 from siamese.data.readers.reading import open_rows
+from siamese.data.readers.report import ReadReport
 from siamese.data.readers.tables import id_text
 from siamese.errors import DataError
 from siamese.evaluation.bootstrap import Interval, cluster_intervals
 
-COLUMNS = " The columns are query_id and id, named in a header; lines of TREC are not read."
+IDS = "query_id", "id"  # columns
 
 
 @dataclass(frozen=True)
@@ -97,28 +98,30 @@ def shared_clusters(relevant: Iterable[Iterable[Hashable]]) -> list[int]:
     return connected_groups(len(relevant) + len(numbers), ends)[: len(relevant)].tolist()
 
 
-def read_relevance(path: str | os.PathLike) -> dict[str, set[str]]:
+def read_relevance(
+    path: str | os.PathLike, **options: Any
+) -> tuple[dict[str, set[str]], ReadReport]:
     """Which ids belong to which query, of CSV or JSON Lines with the columns query_id and id.
 
-    A row whose column `relevance`, where there is one, is 0 or less is left out.
+    A row whose column `relevance`, where there is one, is 0 or less is left out. The options are encoding
+    and bad_rows.
 
     Raises:
       DataError: a file that cannot be read so; names the line.
     """
     relevant: dict[str, set[str]] = {}
-    with open_rows(path, names={"query_id"}) as rows:
+    with open_rows(path, names={"query_id"}, **options) as rows:
+        names, judged = list(map(rows.column, IDS)), rows.first_column(["relevance"])
         for line, _, row in rows:
-            named = {normal_name(name): value for name, value in row.items()}
-            query, item = id_text(named.get("query_id")), id_text(named.get("id"))
-            at = f"{rows.report.path}, line {line:,}: "
-            if not query or not item:
-                known = "" if {"query_id", "id"} & named.keys() else COLUMNS
-                raise DataError(f"{at}it has no query_id or no id.{known}")
-            judged = named.get("relevance")
+            query, item = (id_text(row.get(name)) for name in names)
+            value = row.get(judged)
             try:
-                if judged not in (None, "") and float(judged) <= 0:
-                    continue
+                counts = value in (None, "") or float(value) > 0
             except (TypeError, ValueError):
-                raise DataError(f"{at}relevance must be a number; it is {judged!r}.") from None
-            relevant.setdefault(query, set()).add(item)
-    return relevant
+                rows.report.bad_row(line, f"relevance is {value!r:.40}, not a number.")
+                continue
+            if not query or not item:
+                rows.report.bad_row(line, "no query_id or no id.")
+            elif counts:
+                relevant.setdefault(query, set()).add(item)
+    return relevant, rows.report

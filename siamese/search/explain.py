@@ -11,11 +11,12 @@ from siamese.errors import DataError
 from siamese.search.detector import MAX_TOKENS, DuplicateDetector
 from siamese.search.display import harmless, rounded
 
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_NUMBER = re.compile(r"\b\d+(?:[.,:]\d+)*")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")  # 1,000 is 1000
 _WORD = re.compile(r"[^\W\d_][\w']*")
 _NEGATION = re.compile(r"no|not|never|none|nothing|nobody|neither|nor|cannot|without|\w+n't")
-# A word with a capital after another word, but "I"; or with two capitals.
-_NAME = re.compile(r"(?<=[\w,;:)'] )(?!I\b)[A-Z][\w']*|\b[A-Z]\w*[A-Z][\w']*")
+# A word with a capital after another word, but "I"; or with two capitals; or with a digit.
+_NAME = re.compile(r"(?<=[\w,;:)'] )(?!I\b)[A-Z][\w']*|\b[A-Z]\w*[A-Z][\w']*|\b[^\W\d_]\w*\d[\w']*")
 BAR = 20  # characters of the longest bar
 
 
@@ -100,7 +101,7 @@ def differences(question1: str, question2: str) -> list[str]:
     """What two texts differ in that a cosine hardly sees: numbers, negations, capitalised words.
 
     The order of capitalised words counts, too: "CSV to JSON" is not "JSON to CSV". A text's first word
-    counts where it has two capitals.
+    counts where it has two capitals. A word with a digit, such as h264, is like one with capitals.
 
     Example:
       >>> differences("How do I turn CSV into JSON?", "How do I turn JSON into CSV?")
@@ -108,7 +109,7 @@ def differences(question1: str, question2: str) -> list[str]:
       >>> differences("Is it safe?", "Isn't it safe at 30 degrees?")
       ['- / 30', "- / isn't"]
     """
-    texts = [text.replace("’", "'") for text in (question1, question2)]
+    texts = [_THOUSANDS.sub("", text.replace("’", "'")) for text in (question1, question2)]
     lower = [_WORD.findall(text.lower()) for text in texts]
     names = {word.lower() for text in texts for word in _NAME.findall(text)}
     sides = (

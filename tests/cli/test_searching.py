@@ -166,8 +166,9 @@ def test_evaluate_measures_a_search_with_a_weight_chosen_on_other_queries(
     assert facts["queries_that_chose"] == 1
     (tmp_path / "one.csv").write_text("query_id,id\nq1,5\n")
     assert "the index" in run(*command, "one.csv")[1].splitlines()[-1]
-    (tmp_path / "known.csv").write_text("query_id,id\nother,5\n")
-    refused([*command, "known.csv"], "names no query of new.csv")
+    (tmp_path / "known.csv").write_text("query_id,id\ncaf\xe9,5\n", "cp1252")
+    command += ["known.csv", "--encoding", "cp1252"]
+    refused(command, "names no query of new.csv")
 
 
 def test_groups_keep_their_threshold_until_they_are_made_again(run, rows, old):
@@ -218,12 +219,15 @@ def test_one_question_of_each_group_is_kept_by_a_rule(tmp_path, rows, refused):
 def test_pairs_that_differ_in_a_number_a_negation_or_a_name(tmp_path, rows):
     (tmp_path / "q.txt").write_text(
         "how far is 3\nhow far is 4\nhow far is it not\nhow far is it\nHow Far Is It\n"
-        "is JSON to CSV far\nis CSV to JSON far\n"
+        "is JSON to CSV far\nis CSV to JSON far\nis h264 to h265 far\nis h265 to h264 far\n"
+        "how far is 1,000\nhow far is 1000\n"
     )
     command = ["duplicates", "q.txt", "--model", "model", "--threshold", "-1", "--differences"]
     table = {frozenset((row["id1"], row["id2"])): row["differs"] for row in rows(*command)}
     assert table[frozenset("01")] == "3 / 4" and table[frozenset("56")] == "json csv / csv json"
     assert table[frozenset("23")] in ("not / -", "- / not") and frozenset("34") not in table
+    assert table[frozenset("78")] == "h264 h265 / h265 h264"
+    assert frozenset(("9", "10")) not in table
 
 
 def test_a_threshold_without_labels_is_shown_with_what_lies_below(tmp_path, run):
@@ -256,12 +260,14 @@ def test_questions_without_a_known_word_are_named_and_make_no_groups(tmp_path, r
 def test_what_a_command_reads_and_an_index_are_never_overwritten(tmp_path, run, refused):
     (tmp_path / "q.csv").write_text("id,question\n1,how far\n2,how old\n")
     run("index", "build", "q.csv", "--model", "model", "--output", "q.db")
+    (tmp_path / "q.parquet").symlink_to("q.db")
     before = (tmp_path / "q.db").read_bytes(), (tmp_path / "q.csv").read_bytes()
     for command, words in (
         ("duplicates q.csv --model model --output q.csv", "This command reads q.csv"),
         ("match q.csv q.csv --model model --output ./q.csv", "This command reads ./q.csv"),
         ("duplicates q.csv --model model --output q.db", "q.db is an index"),
-        ("index export q.db q.db", "q.db is an index"),
+        ("index export q.db q.parquet", "q.parquet is an index"),
+        ("index export q.db x.csv", "x.csv: an index is written as Parquet"),
     ):
         refused(command.split(), words)
     assert before == ((tmp_path / "q.db").read_bytes(), (tmp_path / "q.csv").read_bytes())
@@ -278,6 +284,19 @@ def test_an_index_is_added_to_from_the_columns_that_it_was_built_of(tmp_path, ru
         entries = {entry["id"]: entry["question"] for entry in index.entries}
     assert entries == {"A1": "x how far", "A2": "y how are you", "A3": "z rice"}
     refused(["duplicates", "a.db", "--column", "text"], "a.db is an index, which is read as it is")
+
+
+@pytest.mark.parametrize("command", ["build", "add"])
+def test_lines_that_the_stored_bodies_repeat_are_left_out_of_a_few_new_ones(tmp_path, run, command):
+    posts = [f'how far {n},"I ask.\nSent from my phone"' for n in range(120)]
+    (tmp_path / "a.csv").write_text("\n".join(["title,body", *posts]))
+    (tmp_path / "b.csv").write_text('title,body\nhow old,"I know.\nsent from  my phone"\n')
+    flags = ["--drop-repeated"]
+    build = ["index", "build", "a.csv", "--model", "model", "--output", "a.db"]
+    run(*build, *flags * (command == "build"))
+    assert run("index", "add", "a.db", "b.csv", *flags * (command == "add"))[0] == 0
+    with QuestionIndex.open(tmp_path / "a.db") as index:
+        assert index.entries[-1]["question"] == "how old I know."
 
 
 def test_match_two_lists(tmp_path, run, rows):

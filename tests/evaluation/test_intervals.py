@@ -80,14 +80,15 @@ def test_relevance_is_read_from_csv_and_json_or_refused_with_its_line(tmp_path):
         "query_id,id,Relevance\nq1,a,2\nq1,b,0\nq2,7,\nq3,a,-1\n",
     ):
         path.write_text(text)
-        assert read_relevance(path) == {"q1": {"a"}, "q2": {"7"}}
-    for text in ("q1 0 a 1\nq1 0 b 1\n", "query_id,id\nq1,\n", "query,id\nq1,a\n"):
-        path.write_text(text)
-        with pytest.raises(DataError, match=r"line [12]: it has no query_id"):
-            read_relevance(path)
+        assert read_relevance(path)[0] == {"q1": {"a"}, "q2": {"7"}}
+    path.write_text("query_id,id\nq1,caf\xe9\nq2,\n", "cp1252")
+    relevant, report = read_relevance(path, encoding="cp1252", bad_rows="skip")
+    assert relevant == {"q1": {"caf\xe9"}} and report.findings == {"bad": [3]}
     for text, message in (
-        ("q1 0 a 1\n", "columns are query_id and id.* TREC"),
-        ("query_id,id,relevance\nq1,a,yes\n", "line 2: relevance must be a number; it is 'yes'"),
+        ("q1 0 a 1\nq1 0 b 1\n", "there is no column 'query_id'"),
+        ("query_id,id\nq1,\n", "line 2: no query_id or no id"),
+        ("query,id\nq1,a\n", "there is no column 'query_id'; the columns: query, id"),
+        ("query_id,id,relevance\nq1,a,yes\n", "line 2: relevance is 'yes', not a number"),
     ):
         path.write_text(text)
         with pytest.raises(DataError, match=message):

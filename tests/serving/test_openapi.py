@@ -11,7 +11,7 @@ pytest.importorskip("schemathesis")
 from running import running
 from schemathesis.cli import schemathesis
 
-OPTIONS = "--max-examples 2 --seed 1 --generation-database none --no-color --request-timeout 30"
+OPTIONS = "--max-examples 30 --seed 1 --generation-database none --no-color --request-timeout 30"
 
 
 @pytest.mark.slow

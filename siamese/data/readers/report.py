@@ -30,6 +30,7 @@ class ReadReport:
       rows, kept: data rows read so far, and those of them that became pairs (or questions).
       findings: kind (a key of `KINDS`) -> its lines (from 1); empty where there was nothing.
       first_problem: the first bad row, in words.
+      repeated: the lines that stand in many bodies of a list.
       notes: other remarks, in words.
 
     Example:
@@ -48,6 +49,7 @@ class ReadReport:
     kept: int = 0
     findings: dict[str, list[int]] = field(default_factory=dict)
     first_problem: str = ""
+    repeated: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:

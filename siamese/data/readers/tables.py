@@ -116,7 +116,7 @@ def text_list(texts: Any, function: str) -> list[str]:
 
     Raises:
       DataError: a value that is not text, with its place; a table without one column of questions.
-      ArgumentError: one text instead of a list.
+      ArgumentError: one text, or a set, instead of a list.
     """
     if isinstance(texts, (str, bytes)):
         raise ArgumentError(f"{function} takes a list of questions, not one text.")
@@ -130,7 +130,7 @@ def text_list(texts: Any, function: str) -> list[str]:
                 f"{', '.join(names)[:200]}. Give the column itself, as a list."
             )
         texts = columns[places[0]]
-    if not hasattr(texts, "__iter__"):
+    if not hasattr(texts, "__iter__") or isinstance(texts, (set, frozenset)):  # of no order
         raise ArgumentError(f"{function} takes a list of questions, not {texts!r:.40}.")
     texts = list(texts)
     for place, text in enumerate(texts):

@@ -206,15 +206,15 @@ class QuestionIndex:
             write_settings(db, fit=dict(fit), grouping=None)
 
     @property
-    def reading(self) -> dict[str, str]:
-        """Which columns of a file its questions and ids come from, as `read_questions` takes them."""
+    def reading(self) -> dict[str, Any]:
+        """How its file was read, columns and repeated lines, as `read_questions` takes them."""
         with self._moment():
             return dict(self._facts.get("reading", {}))
 
     @reading.setter
-    def reading(self, columns: Mapping[str, str]) -> None:
+    def reading(self, options: Mapping[str, Any]) -> None:
         with self._moment(change=True) as db:
-            write_settings(db, reading=dict(columns))
+            write_settings(db, reading=dict(options))
 
     @property
     def vector_weight(self) -> float:
