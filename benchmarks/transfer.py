@@ -9,16 +9,17 @@ as in SemEval-2016 task 3B, of queries with a relevant candidate; "with words" i
 `siamese search` has all candidates, by vectors and BM25. Titles: Pearson's correlation of cosine
 and grade. News: ROC AUC. Prints a table and writes benchmarks/results/transfer.md.
 
-With --labels: what so many labels of the forum change on its valid queries, and 500 links; or rows of
---questions on its valid rows. Several draws of the labels; the intervals of 95 % are a bootstrap over
-queries (or rows) and draws together, of the gain over the model that the labels were given to. Writes
-few_labels.md.
+With --labels: what so many labels of the forum change, and 500 links: its queries in five folds, each
+ranked by a model that learned from the other four alone; or rows of --questions on its valid rows. Several
+draws of labels and folds; the intervals of 95 % are a bootstrap over queries (or rows) and draws together,
+of the gain over the model that the labels were given to. Writes few_labels.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import functools
 import gzip
 import io
 import json
@@ -28,6 +29,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import Parallel, delayed
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics import roc_auc_score
 
@@ -49,6 +51,8 @@ HERE = Path(__file__).resolve().parent
 FOLDER = HERE.parents[1] / "shared" / "data" / "transfer"
 COLUMNS = ["forum valid MAP", "MRR", "forum train MAP", "titles r", "news AUC"]
 LINKS = 500
+FOLDS = 5  # of the forum's queries
+NONE, ALONE = "none", ", the threshold alone"
 RESAMPLES = 500  # of the bootstrap
 
 
@@ -140,49 +144,62 @@ class Task(NamedTuple):
     """Labels to draw, and the pairs on which they are measured."""
 
     name: str
-    valid: QuestionPairs
-    queries: list[str]  # of each valid pair; what is drawn anew by the bootstrap
-    labelled: Callable[[int, int], QuestionPairs]  # (count, seed) -> about so many labels
+    pairs: QuestionPairs  # all that are measured
+    queries: np.ndarray  # of each pair; what is drawn anew by the bootstrap
+    folds: list[list[np.ndarray]]  # of each draw: the queries of each fold, measured together
+    labelled: Callable[[int, np.ndarray, int], QuestionPairs]  # (draw, fold, count) -> so many
     listed: list[str]  # in which links are learned; none where empty
+
+    def rows(self) -> dict[str, list[int]]:
+        """The pairs of each query."""
+        members: dict[str, list[int]] = {}
+        for row, query in enumerate(self.queries.tolist()):
+            members.setdefault(query, []).append(row)
+        return members
 
 
 class Outcome(NamedTuple):
-    """What a model does on the valid pairs of a task."""
+    """What the models of one draw do, each on the fold that it never saw."""
 
     scores: np.ndarray  # the cosines, which order
-    accuracy: float  # of its answers
-    precision: np.ndarray  # average precision of each query
-    cpu_s: float
+    accuracy: float  # of their answers
+    precision: dict[str, float]  # average precision of each query
+    cpu_s: float  # a model's mean
 
 
-def forum_task() -> Task:
-    """The forum's train queries, drawn whole, and its valid ones."""
+def forum_task(draws: int) -> Task:
+    """All queries of the forum in folds, divided anew for each draw; a query's labels stay together."""
     transfer = Transfer()
-    train, valid = (
-        QuestionPairs(*transfer.sides[part], transfer.labels[part]) for part in ("train", "valid")
+    parts = ("train", "valid")
+    pairs = QuestionPairs(
+        *([text for part in parts for text in transfer.sides[part][side]] for side in (0, 1)),
+        np.concatenate([transfer.labels[part] for part in parts]),
     )
-    queries = np.array(transfer.queries["train"])
+    queries = np.array([f"{part} {query}" for part in parts for query in transfer.queries[part]])
+    orders = [np.random.default_rng(seed).permutation(np.unique(queries)) for seed in range(draws)]
 
-    def labelled(count: int, seed: int) -> QuestionPairs:
-        chosen = np.random.default_rng(seed).permutation(np.unique(queries))[: -(-count // 10)]
-        return train.select(np.isin(queries, chosen)) if count < len(train) else train
+    def labelled(draw: int, fold: np.ndarray, count: int) -> QuestionPairs:
+        others = orders[draw][~np.isin(orders[draw], fold)]
+        return pairs.select(np.isin(queries, others[: -(-count // 10)]))
 
-    return Task("forum", valid, transfer.queries["valid"], labelled, list(train.question2))
+    folds = [np.array_split(order, FOLDS) for order in orders]
+    return Task("forum", pairs, queries, folds, labelled, list(pairs.question2))
 
 
-def rows_task(questions: str, splits: str) -> Task:
+def rows_task(questions: str, splits: str, draws: int) -> Task:
     """Labelled rows: train rows, drawn with the share of duplicates of the valid rows, and these."""
     pairs, rows = read_pairs(questions), json.loads(Path(splits).read_text())["rows"]
     train, valid = (pairs.rows(*rows[part]) for part in ("train", "valid"))
 
-    def labelled(count: int, seed: int) -> QuestionPairs:
+    def labelled(draw: int, fold: np.ndarray, count: int) -> QuestionPairs:
         duplicates = round(count * valid.base_rate)
-        drawn = np.random.default_rng(seed).permutation(len(train))
+        drawn = np.random.default_rng(draw).permutation(len(train))
         labels = np.array(train.is_duplicate, bool)[drawn]
         parts = drawn[labels][:duplicates], drawn[~labels][: count - duplicates]
         return train.select(np.sort(np.concatenate(parts)))
 
-    return Task(Path(questions).name, valid, list(valid.question1), labelled, [])
+    queries = np.array(valid.question1)
+    return Task(Path(questions).name, valid, queries, [[np.unique(queries)]] * draws, labelled, [])
 
 
 def head_of(start: DuplicateDetector, pairs: QuestionPairs, listed: Any, seed: int):
@@ -194,68 +211,91 @@ def head_of(start: DuplicateDetector, pairs: QuestionPairs, listed: Any, seed: i
     return trainer.save(trainer.evaluate(trainer.data.held_out))
 
 
-def outcome(task: Task, model: DuplicateDetector, cpu_s: float = 0.0) -> Outcome:
-    """A model on the valid pairs."""
-    sides, labels = (task.valid.question1, task.valid.question2), task.valid.is_duplicate
-    vectors = [model.encode(side) for side in sides]
-    scores = np.vecdot(*vectors)
-    right = (model.scores_of(*vectors) > model.border()) == np.array(labels)
-    precision = by_query(task.queries, labels, scores)[:, 0]
-    return Outcome(scores, right.mean(), precision, cpu_s)
+class Judged(NamedTuple):
+    """What a model does on a fold."""
+
+    rows: np.ndarray
+    scores: np.ndarray
+    right: np.ndarray
+    cpu_s: float
 
 
-def few_labels(task: Task, start: DuplicateDetector, counts: list[int], seeds: int) -> str:
+def judged(task: Task, path: str, name: str, draw: int, fold: np.ndarray) -> Judged:
+    """A fold judged by the model of a row's name, learned from labels of the other queries."""
+    model, labelled = DuplicateDetector.load(path), functools.partial(task.labelled, draw, fold)
+    begun = time.process_time()
+    if name.endswith("links"):
+        links = labelled(10**9).duplicates()
+        some = links.select(np.random.default_rng(draw).permutation(len(links))[:LINKS])
+        model = head_of(model, some, task.listed, draw)
+    elif name != NONE:
+        pairs = labelled(int(name.split(ALONE)[0].replace(",", "")))
+        alone = name.endswith(ALONE)
+        model = model.fitted(pairs) if alone else head_of(model, pairs, None, draw)
+    seconds, rows = time.process_time() - begun, np.flatnonzero(np.isin(task.queries, fold))
+    pairs = task.pairs.select(rows)
+    vectors = [model.encode(side) for side in (pairs.question1, pairs.question2)]
+    right = (model.scores_of(*vectors) > model.border()) == np.array(pairs.is_duplicate)
+    return Judged(rows, np.vecdot(*vectors), right, seconds)
+
+
+def outcome(task: Task, folds: list[Judged]) -> Outcome:
+    """The folds of one draw together."""
+    scores = np.zeros(len(task.queries))
+    for fold in folds:
+        scores[fold.rows] = fold.scores
+    precision = by_query(list(task.queries), task.pairs.is_duplicate, scores)[:, 0]
+    by_name = dict(zip(dict.fromkeys(task.queries.tolist()), precision))
+    accuracy = np.concatenate([fold.right for fold in folds]).mean()
+    return Outcome(scores, accuracy, by_name, np.mean([fold.cpu_s for fold in folds]))
+
+
+def few_labels(task: Task, path: str, counts: list[int], draws: int) -> str:
     """A table of what labels, drawn several times, change."""
-    draws: dict[str, list[Outcome]] = {}
-    bare = outcome(task, start)
-
-    def add(name: str, make: Callable[[], DuplicateDetector]) -> None:
-        begun = time.process_time()
-        model = make()
-        draws.setdefault(name, []).append(outcome(task, model, time.process_time() - begun))
-
-    for seed in range(seeds):
-        for count in counts:
-            pairs = task.labelled(count, seed)
-            add(f"{count:,}, the threshold alone", lambda: start.fitted(pairs))  # noqa: B023
-            add(f"{count:,}", lambda: head_of(start, pairs, None, seed))  # noqa: B023
-        if task.listed:
-            links = task.labelled(10**9, 0).duplicates()
-            some = links.select(np.random.default_rng(seed).permutation(len(links))[:LINKS])
-            add(f"{LINKS} links", lambda: head_of(start, some, task.listed, seed))  # noqa: B023
+    names = [NONE, *(f"{count:,}{more}" for count in counts for more in (ALONE, ""))]
+    names += [f"{LINKS} links"] if task.listed else []
+    places = [(name, draw, f) for name in names for draw in range(draws) for f in task.folds[draw]]
+    folds: dict[tuple, list[Judged]] = {place[:2]: [] for place in places}
+    for place, fold in zip(places, Parallel(-1)(delayed(judged)(task, path, *p) for p in places)):
+        folds[place[:2]].append(fold)
     header = "labels|MAP|gain, 95 %|ROC AUC|gain, 95 %|accuracy|CPU s"
     lines = [
-        f"## {task.name}, {seeds} draws\n",
+        f"## {task.name}, {draws} draws\n",
         f"| {header.replace('|', ' | ')} |",
         "|---" * 7 + "|",
     ]
-    for name, outcomes in {"none": [bare], **draws}.items():
-        auc = [roc_auc_score(task.valid.is_duplicate, o.scores) for o in outcomes]
-        ranked = [np.nanmean(o.precision) for o in outcomes]
-        columns = ranked, auc, [o.accuracy for o in outcomes]
+    bare: list[Outcome] = []
+    for name in names:
+        outcomes = [outcome(task, folds[name, draw]) for draw in range(draws)]
+        bare = bare or outcomes
+        figures = np.array([ranked(task, *some) for some in zip(outcomes, task.folds)])
+        gains = intervals(task, bare, outcomes) if outcomes is not bare else ["", ""]
+        columns = *figures.T, [some.accuracy for some in outcomes]
         cells = [f"{np.mean(c):.3f} ± {np.std(c):.3f}" for c in columns]
-        gains = intervals(task, bare, outcomes) if name != "none" else ["", ""]
         cells = [cells[0], gains[0], cells[1], gains[1], cells[2]]
         if not task.listed:  # Of rows there is hardly a query with two candidates.
             cells[:2] = "", ""
-        seconds = np.mean([o.cpu_s for o in outcomes])
+        seconds = np.mean([some.cpu_s for some in outcomes])
         lines.append(f"| {name} | {' | '.join(cells)} | {seconds:.0f} |")
     return "\n".join(lines) + "\n"
 
 
-def intervals(task: Task, bare: Outcome, draws: list[Outcome]) -> list[str]:
+def ranked(task: Task, of: Outcome, folds: list[np.ndarray]) -> np.ndarray:
+    """MAP, and the mean ROC AUC of the folds: the cosines of two models are not compared."""
+    rows, labels = task.rows(), np.array(task.pairs.is_duplicate, bool)
+    chosen = [np.concatenate([rows[query] for query in fold]) for fold in folds]
+    auc = [roc_auc_score(labels[some], of.scores[some]) for some in chosen]
+    precision = [of.precision[query] for fold in folds for query in fold]
+    return np.array([np.nanmean(precision), np.mean(auc)])
+
+
+def intervals(task: Task, bare: list[Outcome], draws: list[Outcome]) -> list[str]:
     """95 % intervals of the gains in MAP and ROC AUC, over queries and draws of the labels."""
-    members: dict[str, list[int]] = {}
-    for row, query in enumerate(task.queries):
-        members.setdefault(query, []).append(row)
-    rows_of, rng = [*members.values()], np.random.default_rng(0)
-    labels, gains = np.array(task.valid.is_duplicate), []
+    rng, gains = np.random.default_rng(0), []
     for _ in range(RESAMPLES):
-        chosen = rng.integers(len(rows_of), size=len(rows_of))
-        draw, rows = draws[rng.integers(len(draws))], np.concatenate([rows_of[i] for i in chosen])
-        auc = [roc_auc_score(labels[rows], o.scores[rows]) for o in (draw, bare)]
-        precision = [np.nanmean(o.precision[chosen]) for o in (draw, bare)]
-        gains.append([precision[0] - precision[1], auc[0] - auc[1]])
+        at = rng.integers(len(draws))
+        folds = [rng.choice(fold, len(fold)) for fold in task.folds[at]]
+        gains.append(ranked(task, draws[at], folds) - ranked(task, bare[at], folds))
     low, high = np.quantile(gains, [0.025, 0.975], axis=0)
     return [f"{a:+.3f} to {b:+.3f}" for a, b in zip(low, high)]
 
@@ -275,9 +315,9 @@ def main() -> None:
     enable_compile_cache()
     if flags.labels:
         rows = flags.questions
-        task = rows_task(rows, flags.splits) if rows else forum_task()
-        start = DuplicateDetector.load(flags.model[0])
-        text = few_labels(task, start, flags.labels, flags.seeds)
+        draws = flags.seeds
+        task = rows_task(rows, flags.splits, draws) if rows else forum_task(draws)
+        text = few_labels(task, flags.model[0], flags.labels, draws)
         print(text)
         path = flags.results / "few_labels.md"
         parts = path.read_text().split("\n## ") if path.exists() else []

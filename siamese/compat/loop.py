@@ -41,9 +41,6 @@ class Loop(training.Loop):
         with keeping_generators(), _one_device(), explained(stock.get("output_dir") or "", "read"):
             super().__init__(model, task, **stock)
         self._saved_step = self._step
-        trainer, device = self._trainer_per_task[0], jax.local_devices()[0]
-        # Trax leaves the slots committed to the CPU: the steps would run there beside a GPU, too.
-        trainer._slots = trainer.optimizer.slots = jax.device_put(trainer.slots, device)
 
     def run(self, n_steps: int = 1) -> None:
         """Trains for `n_steps` more steps; see the class for its end."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from typing import Any
 
+import jax
 from trax import fastmath, jaxboard, shapes
 from trax import layers as tl
 from trax.data import inputs
@@ -53,6 +54,23 @@ def _write_no_event_files() -> None:
 def _restore_random_number_generators() -> None:
     name = "init_random_number_generators"
     vars(trainer_lib).setdefault(name, training._init_random_number_generators)
+
+
+@_mends(
+    "trax.layers.on_cpu",
+    "puts arrays into the memory of the CPU for good: today's JAX refuses them beside those of a GPU",
+)
+def _leave_arrays_on_their_device() -> None:
+    tl.on_cpu = jax.device_put
+
+
+@_mends(
+    "jax_default_matmul_precision, where it is not set",
+    "today's JAX rounds products on a GPU to 10 bits; it did not when the course was made",
+)
+def _multiply_in_float32() -> None:
+    if jax.config.jax_default_matmul_precision is None:
+        jax.config.update("jax_default_matmul_precision", "highest")
 
 
 @_mends(

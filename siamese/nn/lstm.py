@@ -28,6 +28,9 @@ from jax import Array, lax
 
 from siamese.errors import ShapeError
 
+# Of float32 in every bit, on accelerators too: a GPU would round the factors to 10 bits after the point.
+_product = partial(jnp.matmul, precision="highest")
+
 
 def word_products(kernel: Array, bias: Array, x: Array) -> Array:
     """The input's part of each word's gates, ``x @ Wx + bias``: float32 [words, 4 * d_model].
@@ -46,7 +49,7 @@ def word_products(kernel: Array, bias: Array, x: Array) -> Array:
             f"An LSTM with kernel {kernel.shape} and bias {bias.shape} takes x of shape [words, {d_in}] "
             f"and a bias of shape {kernel.shape[1:]}; x has shape {x.shape}."
         )
-    return jnp.matmul(x, kernel[:d_in]) + bias
+    return _product(x, kernel[:d_in]) + bias
 
 
 def mean_state(
@@ -97,7 +100,7 @@ def _forward(
     def step(carry: tuple, inputs: tuple) -> tuple[tuple, Any]:
         h, c, o, total = carry
         places_t, mask_t = inputs
-        z = products[places_t] + h @ kernel  # [batch, 4 * d]
+        z = products[places_t] + _product(h, kernel)  # [batch, 4 * d]
         i, j, f, o_new = jnp.split(z, 4, axis=-1)
         i, j, f, o_new = _sigmoid(i), jnp.tanh(j), _sigmoid(f), _sigmoid(o_new)
         c_new = c * f + i * j
@@ -140,8 +143,8 @@ def _backward(reverse: bool, saved: tuple, d_total: Array) -> tuple:
         )  # [batch, 4 * d]
         d_products = d_products.at[places_t].add(dz)
         # The barrier keeps the transposition apart: folded into the product it takes a slower routine.
-        d_kernel = d_kernel + lax.optimization_barrier(h_before.T) @ dz
-        dh_before, dc_before = dz @ back, dc_here * f
+        d_kernel = d_kernel + _product(lax.optimization_barrier(h_before.T), dz)
+        dh_before, dc_before = _product(dz, back), dc_here * f
         if mask is not None:  # A masked position passes its gradient through.
             dh_before = jnp.where(mask_t, dh_before, dh)
             dc_before = jnp.where(mask_t, dc_before, dc)

@@ -119,7 +119,8 @@ def _step(weights, moments, matrix, one, two, is_duplicate, known, key):
         heads = head_vectors(weights["head"], jnp.concatenate([one, two]), DROPOUT, key)
         first, second = heads[: len(one)], heads[len(one) :]
         if known is not None:
-            logits = jnp.where(known, -jnp.inf, first @ second.T / TEMPERATURE)
+            cosines = jnp.matmul(first, second.T, precision="highest")
+            logits = jnp.where(known, -jnp.inf, cosines / TEMPERATURE)
             losses = optax.softmax_cross_entropy_with_integer_labels(logits, jnp.arange(len(one)))
         else:
             cosines = jnp.sum(first * second, axis=-1)

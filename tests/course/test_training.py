@@ -307,14 +307,19 @@ def test_a_long_run_that_stays_collapsed_says_so_before_its_end(caplog, monkeypa
 def test_of_four_devices_one_is_used_and_the_log_says_so_once():
     done = run(
         """
-        import siamese, test_training as t
+        import siamese, trax, test_training as t
         import jax
         assert len(jax.devices()) == 4
+        # As beside a GPU: what Trax puts on the CPU goes together with an array of another device.
+        there = jax.device_put(1.0, jax.devices()[3])
+        assert (there + trax.layers.on_cpu(jax.numpy.ones(2))).devices() == there.devices()
+        assert jax.config.jax_default_matmul_precision == "highest"
         losses = t.losses_of(t.made(), 2)
         t.made()
         print(losses)
         """,
         PYTHONPATH=os.pathsep.join([str(ROOT), *sys.path]),
+        JAX_PLATFORMS="cpu",
         XLA_FLAGS="--xla_force_host_platform_device_count=4",
         **COMPILED,
     )

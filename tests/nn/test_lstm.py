@@ -83,6 +83,12 @@ def test_equals_the_loop_in_value_and_gradient(mask, reverse):
             np.testing.assert_allclose(slope, (ends[0] - ends[1]) / 2e-6, rtol=1e-5, atol=1e-6)
 
 
+def test_an_accelerator_multiplies_in_full_float32():
+    kernel, bias, x = example()
+    text = str(jax.make_jaxpr(jax.grad(lambda k: lstm_mean(k, bias, x, PLACES).sum()))(kernel))
+    assert text.count("dot_general") == text.count("precision=(Precision.HIGHEST") == 5
+
+
 def test_large_values_saturate_without_overflow():
     kernel, bias, x = example()
     states = lstm_mean(kernel, bias, 1e4 * x, PLACES)

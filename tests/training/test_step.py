@@ -192,7 +192,11 @@ def losses_of_three_steps():
 def test_several_devices_give_the_same_losses():
     code = "import jax, siamese, test_step as t; siamese.enable_compile_cache();"
     code += "print(jax.device_count(), *t.losses_of_three_steps())"
-    env = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=4"}
+    env = {
+        **os.environ,
+        "JAX_PLATFORMS": "cpu",
+        "XLA_FLAGS": "--xla_force_host_platform_device_count=4",
+    }
     env["PYTHONPATH"] = f"{Path(__file__).parent}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
     out = subprocess.run(
         [sys.executable, "-c", code], env=env, check=True, stdout=subprocess.PIPE, text=True

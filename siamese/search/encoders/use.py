@@ -41,7 +41,14 @@ _NEAR = 2  # tokens on either side of the current one in the widest convolution
 # Width of a convolution, its tokens before the current one, and its columns of the three together.
 _CONVOLUTIONS = ((2, 0, slice(0, 256)), (3, 1, slice(256, 512)), (5, 2, slice(512, 768)))
 _TASK = 49_152  # characters of a thread's task: its distinct tokens are looked up together
+_READERS = 4  # threads that read the weights
 _RUN = 384  # tokens in the convolutions at once: their arrays of 2 MB stay in the cache
+
+
+def _share(archive: bytes, reader: int) -> dict[str, np.ndarray]:
+    """A reader's share of the arrays of an .npz archive, which each opens anew: threads cannot share it."""
+    with np.load(io.BytesIO(archive), allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in arrays.files[reader::_READERS]}
 
 
 class UniversalSentenceEncoder(FrozenEncoder):
@@ -56,13 +63,10 @@ class UniversalSentenceEncoder(FrozenEncoder):
         contents = [(folder / name).read_bytes() for name in ("weights.npz", "sp.model")]
         super().__init__(USE, fingerprint_of(*contents), SIZE, self._of_texts)
         self._blas, self._lock = ThreadpoolController(), threading.Lock()
-        with (
-            np.load(io.BytesIO(contents[0]), allow_pickle=False) as arrays,
-            ThreadPoolExecutor() as pool,
-        ):
-            reading = {name: pool.submit(arrays.__getitem__, name) for name in arrays.files}
+        with ThreadPoolExecutor(_READERS) as pool:
+            reading = pool.map(_share, repeat(contents[0]), range(_READERS))
             self._pieces = Pieces(contents[1])  # meanwhile
-            weights = {name: array.result() for name, array in reading.items()}
+            weights = {name: array for arrays in reading for name, array in arrays.items()}
         self.respelled = Spelling(self._pieces)
         self._embedding = np.stack([weights.pop(f"q{part + 1}") for part in range(_PARTS)])
         self._weights = weights
