@@ -48,15 +48,12 @@ def keep_memory() -> bool:
     return all(mallopt(name, value) == 1 for name, value in _SETTINGS.items())
 
 
-def enable_compile_cache(directory: str | os.PathLike | None = None) -> Path | None:
+def enable_compile_cache() -> Path | None:
     """Keeps XLA's compiled programs on disk, so that a second process does not compile them again.
 
-    It is JAX's own cache and holds what JAX compiles from here on, for any code in the process. Where it
-    has grown beyond 512 MiB, the call removes the oldest programs.
-
-    Args:
-      directory: where; ``$XDG_CACHE_HOME/siamese/xla`` (or ``~/.cache/...``) where None. A directory
-        that the user has already set in JAX stays.
+    It is JAX's own cache and holds what JAX compiles from here on, for any code in the process, in
+    ``$XDG_CACHE_HOME/siamese/xla`` (or ``~/.cache/...``); a directory that the user has already set in JAX
+    stays. Where it has grown beyond 512 MiB, the call removes the oldest programs.
 
     Returns:
       The directory in use, or None where it cannot be written.
@@ -66,7 +63,7 @@ def enable_compile_cache(directory: str | os.PathLike | None = None) -> Path | N
     if own := getattr(jax.config, "jax_compilation_cache_dir", None):
         return Path(own)
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    directory = Path(directory or Path(base) / "siamese" / "xla")
+    directory = Path(base) / "siamese" / "xla"
     try:
         directory.mkdir(parents=True, exist_ok=True)
         # JAX's own limit (jax_compilation_cache_max_size) fails on what a killed process left half written.

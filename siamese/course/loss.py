@@ -229,18 +229,14 @@ def hinge(positive: Any, negative: Any, margin: float = 0.25) -> Any:
     return xp.maximum(gap, xp.zeros_like(gap))
 
 
-def mean_negative(scores: Any, false_negative_mask: Any = None) -> Any:
-    """Mean of each row's negatives, arguments as of `loss_from_scores`: float [batch]; 0 without any."""
-    xp, scores, negative = _with_negatives(scores, false_negative_mask)
-    mean = _mean_negative(xp, scores, negative)
-    return xp.where(mean == -np.inf, 0, mean)
+def mean_negative(scores: Any) -> Any:
+    """Mean of each row's negatives, scores as of `loss_from_scores`: float [batch]."""
+    return _mean_negative(*_with_negatives(scores))
 
 
-def closest_negative(
-    scores: Any, closest: str = "semi_hard", false_negative_mask: Any = None
-) -> Any:
+def closest_negative(scores: Any, closest: str = "semi_hard") -> Any:
     """Each row's largest allowed negative: float [batch]; -2, which is below any cosine, without any."""
-    xp, scores, negative = _with_negatives(scores, false_negative_mask)
+    xp, scores, negative = _with_negatives(scores)
     nearest = _closest_negative(xp, scores, negative, positives(scores), closest)
     return xp.where(nearest == -np.inf, -2, nearest)
 
@@ -283,7 +279,7 @@ def positives(scores: Any) -> Any:
     return xp.sum(xp.where(diagonal, scores, xp.zeros_like(scores)), axis=1)
 
 
-def _with_negatives(scores: Any, false_negative_mask: Any) -> tuple[Any, Any, Any]:
+def _with_negatives(scores: Any, false_negative_mask: Any = None) -> tuple[Any, Any, Any]:
     """The namespace to compute with, the scores as floats, and where they are negatives."""
     xp = array_namespace(scores, false_negative_mask)
     scores = as_float(xp, scores)

@@ -1,16 +1,13 @@
-"""Answers that need no model, to compare with: the more frequent class, and word overlap."""
+"""Word overlap: an answer that needs no model, to compare with."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from siamese.data.arguments import check_labels, check_pairs
+from siamese.data.arguments import check_pairs
 from siamese.data.vocabulary import word_tokenize
-from siamese.evaluation.metrics import Metrics, evaluate_scores
-from siamese.evaluation.thresholds import best_threshold
 
 
 def word_overlap(question1: Sequence[str], question2: Sequence[str]) -> np.ndarray:
@@ -32,21 +29,3 @@ def word_overlap(question1: Sequence[str], question2: Sequence[str]) -> np.ndarr
         for side in (question1, question2)
     )
     return np.array([len(a & b) / max(len(a | b), 1) for a, b in zip(first, second)])
-
-
-def baselines(
-    overlap: np.ndarray, labels: Any, encoder: np.ndarray | None = None
-) -> dict[str, Metrics]:
-    """The baselines of n pairs by name: 'always no' (or 'always yes'), 'word overlap' and 'encoder'.
-
-    All are chosen on the same pairs, so they are optimistic.
-    """
-    truth = check_labels(labels)
-    yes = bool(truth.mean() > 0.5)
-    constant = np.full(len(truth), float(yes))
-    figures = {"always yes" if yes else "always no": evaluate_scores(constant, truth, 0.5)}
-    scores = {"word overlap": overlap, "encoder": encoder}
-    for name, values in scores.items():
-        if values is not None:
-            figures[name] = evaluate_scores(values, truth, best_threshold(values, truth))
-    return figures

@@ -17,7 +17,7 @@ STYLE: Any = {
     **{"axes.titlesize": 11, "axes.titleweight": "bold", "axes.titlelocation": "left"},
     **{"axes.spines.top": False, "axes.spines.right": False, "axes.grid": True},
     **{"axes.axisbelow": True, "grid.color": "#dddddd", "grid.linewidth": 0.6},
-    **{"lines.linewidth": 1.8, "hatch.linewidth": 0.6, "savefig.dpi": 150},
+    **{"lines.linewidth": 1.8, "hatch.linewidth": 0.6},
     **{"legend.frameon": False, "legend.fontsize": 9},
 }
 
@@ -41,15 +41,14 @@ def new_picture(width: float = 4.8, height: float = 3.8) -> Iterator[Any]:
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE)
         figure: Any = Figure(layout="constrained", figsize=(width, height))
-        figure._repr_png_ = partial(to_png, figure, dpi=110)
+        figure._repr_png_ = partial(_to_png, figure)
         yield figure
 
 
-def to_png(figure: Any, dpi: int = 150) -> bytes:
-    """A figure as the bytes of a PNG file."""
+def _to_png(figure: Any) -> bytes:
     import matplotlib
 
     file = io.BytesIO()
     with matplotlib.rc_context(STYLE):
-        figure.savefig(file, format="png", dpi=dpi)
+        figure.savefig(file, format="png", dpi=110)
     return file.getvalue()

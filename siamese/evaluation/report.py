@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from siamese.data.arguments import check_pairs, whole_number
-from siamese.evaluation.baselines import baselines, word_overlap
+from siamese.evaluation.baselines import word_overlap
 from siamese.evaluation.bootstrap import Interval, metric_intervals
 from siamese.evaluation.calibration import expected_calibration_error
 from siamese.evaluation.metrics import check_scores, evaluate_scores
-from siamese.evaluation.thresholds import COURSE_THRESHOLD
+from siamese.evaluation.thresholds import COURSE_THRESHOLD, best_threshold
 
 # What the table shows, in this order, and the titles.
 FIGURES = {
@@ -73,8 +73,13 @@ class Evaluation:
             answers = self.scores > COURSE_THRESHOLD
             self.course_accuracy = float(np.mean(answers == self.labels))
         self.encoder = encoder and encoder[0]
-        overlap, untrained = word_overlap(question1, question2), encoder and encoder[1]
-        self.baselines = baselines(overlap, labels, untrained)
+        yes = self.metrics.base_rate > 0.5
+        constant = evaluate_scores(np.full(len(self.labels), float(yes)), labels, 0.5)
+        self.baselines = {"always yes" if yes else "always no": constant}
+        others = {"word overlap": word_overlap(question1, question2)}
+        others |= {"encoder": encoder[1]} if encoder else {}
+        for name, values in others.items():
+            self.baselines[name] = evaluate_scores(values, labels, best_threshold(values, labels))
         self.calibration_error = None
         if probabilities is not None:
             self.calibration_error = expected_calibration_error(probabilities, labels)

@@ -22,9 +22,6 @@ class Ragged(Sequence):
       values: int32 [total]; all rows, one after the other.
       offsets: int64 [rows + 1]; row i is ``values[offsets[i]:offsets[i + 1]]``.
 
-    Raises:
-      DataError: offsets that do not end at the number of values.
-
     Example:
       >>> rows = Ragged.from_lists([[5, 6], [], [7]])
       >>> rows.lengths.tolist(), rows.padded([0, 2], length=3, pad=1).tolist()
@@ -35,11 +32,6 @@ class Ragged(Sequence):
         self.values = np.asarray(values, dtype=np.int32)
         self.offsets = np.asarray(offsets, dtype=np.int64)
         self.lengths = np.diff(self.offsets)  # int64 [rows]
-        if self.offsets[-1:].tolist() != [len(self.values)]:
-            raise DataError(
-                f"The offsets must end at the number of values, {len(self.values)}; they end at "
-                f"{self.offsets[-1:].tolist()}."
-            )
 
     @classmethod
     def from_lists(cls, rows: Iterable[Sequence[int]]) -> Ragged:

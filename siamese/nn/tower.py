@@ -71,15 +71,11 @@ class TowerConfig:
         return shapes
 
 
-@dataclass(frozen=True)
-class Dropout:
+class Dropout(NamedTuple):
     """The dropout rates of training."""
 
     embedding: float = 0.0  # Share of the vectors' numbers set to zero (Srivastava et al., 2014).
     word: float = 0.0  # Share of words replaced by the unknown word (Iyyer et al., 2015).
-
-    def __bool__(self) -> bool:
-        return self.embedding > 0 or self.word > 0
 
 
 class Words(NamedTuple):
@@ -97,9 +93,8 @@ def init(
     Args:
       key: a JAX random key.
       config: the tower's shape.
-      lstm_bias: where the LSTM's bias starts at 1. 'all_gates' is Trax's: it adds the forget bias to all
-        four gates, so that at first all questions have almost the same vector and the loss stays on a
-        plateau for hundreds of steps. 'forget_gate' does not (Jozefowicz et al., 2015).
+      lstm_bias: where the LSTM's bias starts at 1: at 'all_gates', as Trax's, or the 'forget_gate'. See
+        `siamese.Siamese`.
       embedding_std: standard deviation of the embedding; 0 takes Trax's uniform distribution, whose
         variance is 1 / d_model.
 
@@ -151,18 +146,11 @@ def encode(
 
     from siamese.nn.lstm import mean_state
 
-    distinct = isinstance(tokens, Words)
-    words, places = tokens if distinct else _every_position(tokens)
+    words, places = tokens if isinstance(tokens, Words) else _every_position(tokens)
     tokens = words[places]
     x, read = jnp.take(weights["embedding"], words, axis=0, mode="clip"), places
-    if dropout:
-        read = drop_words(places, tokens, dropout, key)
-        if distinct and dropout.embedding:
-            # Each part of the batch has copies of the words' vectors to drop numbers from.
-            part = jnp.arange(len(places)) * DROPOUT_PARTS // len(places)
-            read = read + len(words) * part[:, None]
-            x = jnp.tile(x, (DROPOUT_PARTS, 1))
-        x = drop_numbers(x, dropout, key)
+    if dropout is not None:
+        x, read = dropped(x, places, tokens, dropout, key)
     if "lstm/products" in weights:
         products, at = [weights[f"{name}/products"] for name in config.lstms], tokens
     else:
@@ -204,27 +192,27 @@ def _every_position(tokens: Any) -> Words:
     return Words(words, jnp.arange(2, len(words), dtype=jnp.int32).reshape(tokens.shape))
 
 
-def drop_words(places: Array, tokens: Array, dropout: Dropout, key: Array) -> Array:
-    """Replaces some places by that of the unknown word; padding stays."""
+def dropped(
+    x: Array, places: Array, tokens: Array, dropout: Dropout, key: Array
+) -> tuple[Array, Array]:
+    """The words' vectors, some of their numbers zero, and the places, some that of the unknown word.
+
+    The numbers that stay are divided by the share that stays; padding stays. Each part of the batch has
+    copies of the vectors to drop numbers from.
+    """
     import jax
     import jax.numpy as jnp
 
-    if not dropout.word:
-        return places
-    dropped = jax.random.bernoulli(jax.random.fold_in(key, 0), dropout.word, tokens.shape)
-    return jnp.where(dropped & (tokens != PAD), UNKNOWN, places)
-
-
-def drop_numbers(x: Array, dropout: Dropout, key: Array) -> Array:
-    """Sets some numbers of each word to zero and divides the rest by the share that stays."""
-    import jax
-    import jax.numpy as jnp
-
-    if not dropout.embedding:
-        return x
-    stays = 1 - dropout.embedding
-    mask = jax.random.bernoulli(jax.random.fold_in(key, 1), stays, x.shape)
-    return jnp.where(mask, x / stays, 0)
+    if dropout.word:
+        some = jax.random.bernoulli(jax.random.fold_in(key, 0), dropout.word, tokens.shape)
+        places = jnp.where(some & (tokens != PAD), UNKNOWN, places)
+    if dropout.embedding:
+        part = jnp.arange(len(places)) * DROPOUT_PARTS // len(places)
+        places, x = places + len(x) * part[:, None], jnp.tile(x, (DROPOUT_PARTS, 1))
+        stays = 1 - dropout.embedding
+        mask = jax.random.bernoulli(jax.random.fold_in(key, 1), stays, x.shape)
+        x = jnp.where(mask, x / stays, 0)
+    return x, places
 
 
 def unit_vectors(xp: ModuleType, x: Any, axis: int = -1) -> Any:

@@ -92,6 +92,7 @@ def teach(
     model = copy.copy(start)
     model.__dict__.pop("checksum", None)  # It is that of `start`.
     model.shares = dict(zip(names, SHARES[names] if start.tower or links else FEW_SHARES))
+    tower = [unit_rows(whole[:, start.places["tower"]])] if start.tower else []
 
     def learned(part: np.ndarray) -> np.ndarray:
         groups = question_groups(texts, rows[part]) if links else None
@@ -103,7 +104,7 @@ def teach(
     parts, ranks = parts_of(pairs, FOLDS, seed), []
     for part in parts:
         model.head = learned(np.setdiff1d(np.arange(len(labels)), part))
-        new = _vectors(model, start, whole, vectors)
+        new = model.joined([vectors, np.asarray(head_vectors(model.head, vectors)), *tower])
         one, two = (new[side] for side in rows[part].T)
         scores[part], part_cosines[part] = np.vecdot(one, two), model.part_cosines(one, two)
         if links:
@@ -127,16 +128,6 @@ def teach(
     before = None if start.head is None and start.tower is None else before
     bought = Bought(measure, encoder, before, after, len(labels), int(labels.sum()))
     return model.with_fit(facts), bought
-
-
-def _vectors(
-    model: DuplicateDetector, start: DuplicateDetector, whole: np.ndarray, vectors: np.ndarray
-) -> np.ndarray:
-    """The vectors of a model with a head, from those of `start` and of its encoder."""
-    parts = {"encoder": vectors, "head": np.asarray(head_vectors(model.head, vectors))}
-    if start.tower:
-        parts["tower"] = unit_rows(whole[:, start.places["tower"]])
-    return model.joined([parts[name] for name in model.shares])
 
 
 def _mean_rank(vectors: np.ndarray, rows: np.ndarray, part: np.ndarray) -> float:

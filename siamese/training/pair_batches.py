@@ -89,11 +89,8 @@ class PairBatches(Iterator):
             size = whole_number(pair_batch_size, "pair_batch_size", 1)
             if not isinstance(labelled, (tuple, list)) or len(labelled) != 3:
                 raise ArgumentError("labelled must be (q1, q2, is_duplicate).")
-            self._labelled = LabelledPairs(*labelled, size)
-            longest = self._labelled.lengths.max()
-            if longest > self.lengths[-1]:
-                self.lengths = np.append(self.lengths, longest)
-            self._labelled.choose_pools(self.lengths)
+            self._labelled = LabelledPairs(*labelled, size, self.lengths)
+            self.lengths = self._labelled.batch_lengths
             fields += ["labelled_q1", "labelled_q2", "is_duplicate"]
         window = (TOPIC_WINDOW if block > 1 else WINDOW) * self.batch_size
         self._plan = functools.partial(
@@ -179,18 +176,19 @@ class LabelledPairs(Pairs):
 
     Every epoch draws each length's pairs in a new random order, again and again as needed. A length
     with fewer pairs than are drawn at a time also takes those of the shorter lengths, and of the
-    longer where even these are too few. `size` pairs are drawn with each batch.
+    longer where even these are too few. `size` pairs are drawn with each batch, whose length is one of
+    `lengths`, int64 [buckets], or that of the longest labelled pair.
     """
 
-    def __init__(self, q1: Any, q2: Any, is_duplicate: Any, size: int):
+    def __init__(self, q1: Any, q2: Any, is_duplicate: Any, size: int, lengths: np.ndarray):
         super().__init__(q1, q2, name="labelled ")
         labels = check_labels(is_duplicate, "labelled is_duplicate")
         if len(labels) != len(self):
             raise DataError(f"There are {len(self)} labelled pairs, and {len(labels)} labels.")
         self.labels, self.size = labels.astype(np.int32), size
-
-    def choose_pools(self, lengths: np.ndarray) -> None:
-        """Decides which pairs go with the batches of each length, int64 [buckets]."""
+        longest = self.lengths.max()
+        if longest > lengths[-1]:
+            lengths = np.append(lengths, longest)
         self.batch_lengths = lengths
         buckets = np.searchsorted(lengths, self.lengths)
         enough = min(self.size, len(self))

@@ -14,8 +14,8 @@ import logging
 import math
 import os
 import random
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -55,10 +55,6 @@ _FILES = ("checkpoint.safetensors", "best.safetensors", "model.safetensors", "me
 # A loss that stays on the plateau for so long counts as collapsed. Every run of the course's model starts
 # there and leaves it in a few hundred steps: Trax's LSTM adds its forget bias to all four gates.
 COLLAPSE_STEPS = 600
-
-
-class TrainingError(SiameseError):
-    """Training cannot go on: the loss or the weights are not finite."""
 
 
 class Trainer:
@@ -184,7 +180,9 @@ class Trainer:
         bar = progress_bar(
             self.total_steps * pairs, "training", "pairs", done=self.step * pairs, quiet=self.quiet
         )
-        with self._directory(), keeping_generators(), bar, StopSignals() as signals:
+        lock = lock_run(self.output_dir) if self.output_dir else nullcontext()
+        with lock, keeping_generators(), bar, StopSignals() as signals:
+            self._write_metrics()  # Those of a killed run may be ahead of its step.
             random.setstate(self._random_state)
             try:
                 while self.step < self.total_steps and not signals.received and self._has_patience:
@@ -251,7 +249,7 @@ class Trainer:
 
     def _check_finite(self, loss: float) -> None:
         if not math.isfinite(loss):
-            raise TrainingError(
+            raise SiameseError(
                 f"The loss is {loss} at step {self.step}. Try a smaller learning rate, and look for "
                 "questions without tokens. The last checkpoint is complete: training can resume from it."
             )
@@ -264,13 +262,6 @@ class Trainer:
         return len(losses) - 1 - int(np.argmin(losses)) < self.config.patience
 
     # ---- The run's directory ----
-
-    @contextmanager
-    def _directory(self) -> Iterator[None]:
-        """Holds the lock of the run's directory; a killed run's metrics.jsonl may be ahead of the step."""
-        with lock_run(self.output_dir) if self.output_dir else nullcontext():
-            self._write_metrics()
-            yield
 
     def _write_metrics(self) -> None:
         """Writes metrics.jsonl: a JSON object on a line of its own for each evaluation."""
@@ -294,7 +285,7 @@ class Trainer:
         if self.output_dir is None:
             return
         if not all(np.isfinite(array).all() for array in self.weights.values()):
-            raise TrainingError(
+            raise SiameseError(
                 f"The weights are not finite at step {self.step}; nothing was saved. Resume from the "
                 "last checkpoint with a smaller learning rate."
             )

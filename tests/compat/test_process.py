@@ -111,19 +111,22 @@ def test_a_command_keeps_memory_and_compiled_programs(tmp_path):
 
 @pytest.mark.slow
 def test_the_compile_cache_stays_where_the_user_has_put_it_and_below_its_limit(tmp_path):
+    cache = tmp_path / "siamese" / "xla"
+    cache.mkdir(parents=True)
     for age in range(4):
-        (tmp_path / f"{age}-cache").write_bytes(bytes(100))
-        os.utime(tmp_path / f"{age}-cache", (1e9 - age, 1e9 - age))
+        (cache / f"{age}-cache").write_bytes(bytes(100))
+        os.utime(cache / f"{age}-cache", (1e9 - age, 1e9 - age))
     shown = output_of(f"""
         import os, jax, siamese
         siamese.enable_compile_cache.__globals__["MOST_CACHED"] = 250
         tmp = {str(tmp_path)!r}
-        for own, asked in (("/mine", tmp), (None, os.devnull + "/x"), (None, tmp)):
+        for own, base in (("/mine", tmp), (None, os.devnull + "/x"), (None, tmp)):
+            os.environ["XDG_CACHE_HOME"] = base
             jax.config.update("jax_compilation_cache_dir", own)
-            print(siamese.enable_compile_cache(asked))
+            print(siamese.enable_compile_cache())
     """)
-    assert shown.split() == ["/mine", "None", str(tmp_path)]
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["0-cache", "1-cache"]
+    assert shown.split() == ["/mine", "None", str(cache)]
+    assert sorted(file.name for file in cache.iterdir()) == ["0-cache", "1-cache"]
 
 
 def test_a_second_ctrl_c_does_not_wait_and_a_second_sigterm_changes_nothing():

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 from siamese.errors import ArgumentError, DataError
-from siamese.evaluation.baselines import baselines, word_overlap
+from siamese.evaluation.baselines import word_overlap
 from siamese.evaluation.calibration import fit_calibration
 from siamese.evaluation.metrics import evaluate_scores
+from siamese.evaluation.report import Evaluation
 from siamese.evaluation.thresholds import best_threshold, fit_threshold
 
 PAIRS = st.lists(st.tuples(st.integers(0, 6), st.booleans()), min_size=2, max_size=25).filter(
@@ -128,12 +129,16 @@ def test_overlap_is_shared_of_all_distinct_words(first, second, expected):
 
 
 def test_baselines_are_the_commoner_answer_and_overlap():
-    overlap = word_overlap(["a b", "a b", "c d", "e f", "g h"], ["a b", "a c", "x y", "e z", "g h"])
-    figures = baselines(overlap, [1, 0, 0, 0, 1])
-    assert list(figures) == ["always no", "word overlap"]
-    constant = figures["always no"]
+    sides = ["a b", "a b", "c d", "e f", "g h"], ["a b", "a c", "x y", "e z", "g h"]
+
+    def figures(labels, encoder=None):
+        return Evaluation(*sides, [0.1, 0.2, 0.3, 0.4, 0.5], labels, 0.3, encoder=encoder).baselines
+
+    assert list(figures([1, 0, 0, 0, 1])) == ["always no", "word overlap"]
+    constant = figures([1, 0, 0, 0, 1])["always no"]
     assert (constant.accuracy, constant.base_rate) == (pytest.approx(0.6), pytest.approx(0.4))
     assert (constant.roc_auc, constant.recall, constant.f1) == (0.5, 0, 0)
-    assert figures["word overlap"].accuracy == 1.0
-    assert baselines(overlap, [1, 0, 0, 0, 1], 1 - overlap)["encoder"].roc_auc == 0.0
-    assert baselines(overlap, [1, 1, 1, 0, 1])["always yes"].accuracy == pytest.approx(0.8)
+    assert figures([1, 0, 0, 0, 1])["word overlap"].accuracy == 1.0
+    encoder = "worst", 1 - word_overlap(*sides)
+    assert figures([1, 0, 0, 0, 1], encoder)["encoder"].roc_auc == 0.0
+    assert figures([1, 1, 1, 0, 1])["always yes"].accuracy == pytest.approx(0.8)

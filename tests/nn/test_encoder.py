@@ -11,7 +11,7 @@ from trax import shapes
 
 from siamese.errors import CheckpointError, DataError
 from siamese.nn.encoder import Encoder, encode_few
-from siamese.nn.tower import PAD, Dropout, TowerConfig, drop_numbers, drop_words, encode
+from siamese.nn.tower import DROPOUT_PARTS, PAD, Dropout, TowerConfig, dropped, encode
 
 sys.path.append(str(Path(__file__).parents[1] / "course"))
 from stock_trax import COURSE as COURSE_CELLS
@@ -104,12 +104,14 @@ def test_token_ids_of_another_vocabulary_are_refused():
 
 
 def test_dropout_zeroes_its_share_and_keeps_the_mean():
-    x = jnp.ones((40, 25, 20))
-    dropped = np.asarray(drop_numbers(x, Dropout(embedding=0.3), jax.random.PRNGKey(1)))
-    assert (dropped == 0).mean() == pytest.approx(0.3, abs=0.01)
-    np.testing.assert_allclose(dropped[dropped > 0], 1 / 0.7, rtol=1e-6)
     tokens = jnp.where(jnp.arange(5000) % 5 == 0, PAD, 7).reshape(50, 100)
-    vectors = np.asarray(drop_words(tokens, tokens, Dropout(word=0.2), jax.random.PRNGKey(1)))
-    assert ((vectors == PAD) == (np.asarray(tokens) == PAD)).all()
-    assert set(np.unique(vectors)) == {0, PAD, 7}
-    assert (vectors == 0).sum() / 4000 == pytest.approx(0.2, abs=0.02)
+    x, places = dropped(jnp.ones((500, 20)), tokens, tokens, Dropout(0.3, 0.2), jax.random.key(1))
+    x, places = np.asarray(x), np.asarray(places)
+    assert x.shape == (500 * DROPOUT_PARTS, 20)
+    assert (x == 0).mean() == pytest.approx(0.3, abs=0.01)
+    np.testing.assert_allclose(x[x > 0], 1 / 0.7, rtol=1e-6)
+    parts = np.repeat(np.arange(DROPOUT_PARTS), len(places) // DROPOUT_PARTS)
+    words = places - 500 * parts[:, None]
+    assert ((words == PAD) == (np.asarray(tokens) == PAD)).all()
+    assert set(np.unique(words)) == {0, PAD, 7}
+    assert (words == 0).sum() / 4000 == pytest.approx(0.2, abs=0.02)

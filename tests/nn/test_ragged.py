@@ -22,9 +22,3 @@ def test_what_is_no_token_id_is_refused_with_its_row(rows, message):
 def test_a_row_that_does_not_fit_is_not_cut():
     with pytest.raises(DataError, match="3 tokens does not fit in length 2"):
         Ragged.from_lists([[5, 6, 7]]).padded([0], 2)
-
-
-@pytest.mark.parametrize("offsets", [[0, 2], [0, 2, 4], []])
-def test_offsets_that_do_not_end_at_the_last_value_are_refused(offsets):
-    with pytest.raises(DataError, match="must end at the number of values, 3"):
-        Ragged([5, 6, 7], offsets)

@@ -5,7 +5,6 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from siamese.evaluation.picture import to_png
 from siamese.teaching.plots import plot_losses, plot_similarity_matrix
 
 LECTURE = np.array(
@@ -19,7 +18,7 @@ def test_losses():
     assert figure.axes[0].get_ylabel() == "loss a pair"
     assert found["training"].tolist() == [[1, 0.5], [2, 0.3]]
     assert found["2 × margin: all vectors equal"][:, 1].tolist() == [0.5, 0.5]
-    assert to_png(figure, dpi=40).startswith(b"\x89PNG")
+    assert figure._repr_png_().startswith(b"\x89PNG")
 
 
 def dashed(figure):
@@ -44,4 +43,4 @@ def dashed(figure):
 def test_the_closest_negative_of_each_row_has_a_dashed_box(scores, options, expected):
     figure = plot_similarity_matrix(scores, **options)
     assert sorted(dashed(figure)) == sorted(expected)
-    assert to_png(figure, dpi=40).startswith(b"\x89PNG")
+    assert figure._repr_png_().startswith(b"\x89PNG")

@@ -13,14 +13,13 @@ import pytest
 from killed_training import killed_runs
 from small_disks import mounted_tmpfs
 
-from siamese import CheckpointError, DataError, DuplicateDetector, Trainer
+from siamese import CheckpointError, DataError, DuplicateDetector, SiameseError, Trainer
 from siamese.cli.main import main
 from siamese.data.pairs import QuestionPairs
 from siamese.data.split import split
 from siamese.search.model_file import read_file
 from siamese.training.config import TrainConfig
 from siamese.training.prepare import prepare
-from siamese.training.run import TrainingError
 
 SMALL = {
     "d_model": 8, "batch_size": 16, "warmup_steps": 4, "eval_every": 3, "checkpoint_every": 2,
@@ -189,7 +188,7 @@ def test_a_collapsed_run_is_reported_once_and_keeps_the_course_s_threshold(
 
 
 def test_a_loss_that_is_not_a_number_ends_the_run_and_the_checkpoint_stays(corpus, run):
-    with pytest.raises(TrainingError, match=r"not finite|loss is nan|loss is inf"):
+    with pytest.raises(SiameseError, match=r"not finite|loss is nan|loss is inf"):
         train(corpus, output=run, learning_rate=float("inf"), resume=True)
     arrays, facts = read_file(run / "checkpoint.safetensors", "checkpoint")
     assert facts["step"] in (2, 3) and all(np.isfinite(array).all() for array in arrays.values())
