@@ -6,13 +6,15 @@ a bound method of this file, which a pickle can call and cannot change.
 
 from __future__ import annotations
 
+import gzip
 import io
 import math
 import pickle
 import pickletools
 import re
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any, BinaryIO
 
@@ -28,6 +30,27 @@ _NUMBERS = r"[<|=]?(?:\?|b1|[iu][1248]|f[248]|c8|c16)"  # The types that an arra
 
 class Refused(Exception):
     """Something that a file of weights never holds; the message follows "it"."""
+
+
+@contextmanager
+def reading(where: str) -> Iterator[None]:
+    """Raises what goes wrong in the block as a CheckpointError of the file of that name."""
+    try:
+        yield
+    except CheckpointError:
+        raise
+    except Refused as reason:
+        raise CheckpointError(
+            f"{where} was refused: it {reason}. Files of weights hold arrays, numbers, text and plain "
+            "containers, nothing that could run code. Nothing in it was run; do not use it unless "
+            "you know where it comes from."
+        ) from None
+    except Exception as error:  # The unpickler and NumPy promise no kinds of errors.
+        if isinstance(error, OSError) and not isinstance(error, gzip.BadGzipFile):
+            raise CheckpointError(f"{where} cannot be read: {error.strerror or error}.") from error
+        raise CheckpointError(
+            f"{where} is damaged or cut off ({type(error).__name__}). Use another copy of it."
+        ) from error
 
 
 class LimitedFile:
@@ -75,7 +98,7 @@ def read_plain_pickle(file: BinaryIO, where: str, signature: Callable = lambda *
       >>> read_plain_pickle(io.BytesIO(pickle.dumps({"step": 3, "names": ("a", "b")})), "a.pkl")
       {'step': 3, 'names': ('a', 'b')}
     """
-    try:
+    with reading(where):
         start = file.tell()
         # A first look runs nothing and refuses what makes Python's unpickler slow or vast.
         instructions = pickletools.genops(LimitedFile(file, MAX_BYTES))
@@ -89,17 +112,6 @@ def read_plain_pickle(file: BinaryIO, where: str, signature: Callable = lambda *
         if file.read(1):  # Also reads a gzip file's checksum.
             raise ValueError
         return _plain(content, signature, {})
-    except Refused as reason:
-        raise CheckpointError(
-            f"{where} was refused: it {reason}. Files of weights hold arrays, numbers, text and plain "
-            "containers, nothing that could run code. Nothing in it was run; do not use it unless "
-            "you know where it comes from."
-        ) from None
-    except Exception as error:  # The unpickler promises no kinds of errors.
-        raise CheckpointError(
-            f"{where} is damaged: it is not a complete pickle ({type(error).__name__}). "
-            "Use another copy of the file."
-        ) from error
 
 
 class _Dtype:

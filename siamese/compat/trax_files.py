@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese.compat.safe_pickle import LimitedFile, Refused, read_plain_pickle
+from siamese.compat.safe_pickle import LimitedFile, Refused, read_plain_pickle, reading
 from siamese.errors import CheckpointError
 
 MAX_BYTES = 1 << 30  # Of one file's arrays: a gzip file of 1 MB can hold a GB of zeros.
@@ -94,21 +94,8 @@ def _unpacked(path: os.PathLike | str) -> Iterator[Any]:
     """A gzip file, open for reading; its damage, met inside the block, is a CheckpointError."""
     if not os.path.isfile(path):  # A pipe would wait for ever.
         raise CheckpointError(f"{path} does not exist. Copy Trax's other files too.")
-    try:
+    with reading(str(path)):
         if os.path.getsize(path) == 0:  # Python's gzip takes it for nothing packed.
             raise EOFError
         with gzip.open(path, "rb") as file:
             yield file
-    except Refused as reason:
-        raise CheckpointError(
-            f"{path} was refused: it {reason}. Files of weights hold numbers; do not use it unless you "
-            "know where it comes from."
-        ) from None
-    except CheckpointError:
-        raise
-    except Exception as error:  # NumPy's reader promises no kinds of errors.
-        if isinstance(error, OSError) and not isinstance(error, gzip.BadGzipFile):
-            raise CheckpointError(f"{path} cannot be read: {error.strerror or error}.") from error
-        raise CheckpointError(
-            f"{path} is damaged or cut off ({type(error).__name__}). Use another copy of it."
-        ) from error

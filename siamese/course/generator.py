@@ -12,10 +12,8 @@ from siamese.data.arguments import check_pairs, token_rows, whole_number
 from siamese.errors import ArgumentError
 
 
-def data_generator(
-    Q1: Any, Q2: Any, batch_size: int, pad: int = 1, shuffle: bool = True
-) -> DataGenerator:
-    """The course's generator: endless batches of question pairs, padded to a power of two.
+class data_generator(Iterator):
+    """The course's generator, an iterator: endless batches of question pairs, padded to a power of two.
 
     The order comes from Python's global `random` module, so ``random.seed(34)`` gives the course's
     batches: nothing is drawn before the first batch, then the pairs are shuffled once, and once
@@ -29,9 +27,9 @@ def data_generator(
       pad: the whole number put after each question's end; -1 or any other int32.
       shuffle: False keeps the order of the pairs, pass after pass, and draws nothing.
 
-    Returns:
-      An iterator of (q1, q2): two int32 arrays [batch_size, length], `length` the power of two at
-      or above the longest question of either side. Its `state` and `restore` carry the position.
+    Yields:
+      (q1, q2): two int32 arrays [batch_size, length], `length` the power of two at
+      or above the longest question of either side.
 
     Raises:
       DataError: for no pairs, sides of unequal length, an empty question, or ids that are no
@@ -44,11 +42,6 @@ def data_generator(
       >>> q1.tolist(), q2.tolist()
       ([[5, 6, 7, 1], [8, 1, 1, 1]], [[5, 1, 1, 1], [8, 9, 1, 1]])
     """
-    return DataGenerator(Q1, Q2, batch_size, pad, shuffle)
-
-
-class DataGenerator(Iterator):
-    """What `data_generator` returns: an endless iterator that can tell and take its position."""
 
     def __init__(self, Q1: Any, Q2: Any, batch_size: int, pad: int = 1, shuffle: bool = True):
         self._batch_size = whole_number(batch_size, "batch_size", 1)

@@ -32,16 +32,7 @@ def bootstrap_interval(
     """A metric with its interval: how far it would move with another sample of pairs.
 
     Pairs are drawn with replacement, the same ones each time it is called. Pairs that share questions are
-    not independent, which makes the interval somewhat narrow.
-
-    Args:
-      metric: function of (scores, labels); NaN leaves a resample out.
-      scores: float [n].
-      labels: bool or 0/1 [n].
-      resamples: how many samples are drawn.
-
-    Raises:
-      ArgumentError, DataError: see `check_scores`.
+    not independent, which makes the interval somewhat narrow. A resample whose metric is NaN is left out.
     """
     scores, truth = check_scores(scores, labels)
     return _intervals(lambda rows: [metric(scores[rows], truth[rows])], len(truth), resamples)[0]

@@ -62,13 +62,7 @@ def fit_calibration(
     Newton's method takes a hundredth of the time of scikit-learn, of which `fit_threshold` fits 200
     resamples.
 
-    Args:
-      scores: float [n].
-      labels: bool or 0/1 [n].
-      prior: mean and standard deviation of a normal prior on the slope; none where None.
-
-    Raises:
-      ArgumentError, DataError: see `siamese.evaluation.metrics.check_scores`.
+    `prior` is mean and standard deviation of a normal prior on the slope; none where None.
 
     Example:
       >>> fit_calibration([0.1, 0.4, 0.6, 0.9], [0, 0, 1, 1])(0.5).round(6)
@@ -120,7 +114,7 @@ def reliability_curve(
     """How often pairs of a probability really are duplicates.
 
     Args:
-      probabilities: float [n], from 0 to 1.
+      probabilities: float [n], from 0 to 1; ArgumentError beyond.
       labels: bool or 0/1 [n].
       bins: at most so many.
       strategy: 'equal_mass' cuts at the quantiles, so that bins hold about as many pairs each (pairs
@@ -129,9 +123,6 @@ def reliability_curve(
     Returns:
       For each bin that holds pairs: their mean probability, float64; the share of duplicates among
       them, float64; their number, int64.
-
-    Raises:
-      ArgumentError, DataError: see `siamese.evaluation.metrics.check_scores`; probabilities outside 0 to 1.
     """
     values, truth = check_scores(probabilities, labels, both=False)
     if values.min() < 0 or values.max() > 1:
@@ -155,7 +146,7 @@ def expected_calibration_error(
     """Mean gap between the predicted probability and the share of duplicates, over bins.
 
     ``sum over bins of count / n * |share of duplicates - mean probability|`` (Naeini, Cooper and
-    Hauskrecht, 2015). Arguments and errors as `reliability_curve`.
+    Hauskrecht, 2015). Arguments as `reliability_curve`.
 
     Example:
       >>> expected_calibration_error([0.25, 0.25, 0.75, 0.75], [0, 0, 1, 1])

@@ -1,4 +1,8 @@
-"""Metrics of scores against labels, and the checks that all of evaluation makes on both."""
+"""Metrics of scores against labels, and the checks that all of evaluation makes on both.
+
+Scores are float [n], the higher, the more likely a duplicate; labels are bool or 0/1 [n]. What is wrong in
+them is an ArgumentError or a DataError everywhere, see `check_scores`.
+"""
 
 from __future__ import annotations
 
@@ -43,14 +47,9 @@ class Metrics:
 def check_scores(scores: Any, labels: Any, *, both: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """Scores as float64 [n] and labels as bool [n], of one length.
 
-    Args:
-      scores: the higher, the more likely a duplicate.
-      labels: 0 or 1.
-      both: require duplicates and non-duplicates among them.
-
     Raises:
       ArgumentError: scores that are not finite numbers, or labels other than 0 and 1.
-      DataError: unequal lengths, no scores, or one class only.
+      DataError: unequal lengths, no scores, or, with `both`, one class only.
     """
     truth, array = check_labels(labels), np.asarray(scores)
     if array.ndim != 1 or (array.dtype.kind not in "biuf" and len(array)):

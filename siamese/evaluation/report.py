@@ -45,7 +45,7 @@ class Evaluation:
       The others are the arguments: scores float64, labels bool.
 
     Raises:
-      ArgumentError, DataError: see `siamese.evaluation.metrics.check_scores`; texts of another number.
+      DataError: texts of another number; see also `siamese.evaluation.metrics.check_scores`.
     """
 
     def __init__(

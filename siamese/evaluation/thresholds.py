@@ -50,10 +50,6 @@ def threshold_cuts(
 
     A cut lies midway between two neighbouring different scores, or beyond the ends.
 
-    Args:
-      scores: float64 [n], finite.
-      truth: bool [n].
-
     Returns:
       float64 [cuts] thresholds, int64 [cuts] scores above each, int64 [cuts] duplicates among them.
 
@@ -101,13 +97,9 @@ def fit_threshold(scores: Any, labels: Any, *, resamples: int = 200) -> FittedTh
     Fitted as Platt (1999) does, see `siamese.evaluation.calibration`, with the prior `SLOPE`; the
     calibration has the slope of the labels themselves.
 
-    Args:
-      scores: float [n], cosines.
-      labels: bool or 0/1 [n], both of them.
-      resamples: of the bootstrap; 0 leaves it out, and the interval empty.
+    `resamples` are those of the bootstrap; 0 leaves it out, and the interval empty.
 
     Raises:
-      ArgumentError, DataError: see `check_scores`.
       DataError: duplicates do not have the higher scores, so no threshold tells them apart.
 
     Example:

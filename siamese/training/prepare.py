@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese.course.generator import DataGenerator
+from siamese.course.generator import data_generator
 from siamese.data.clusters import clusters, transitive_closure
 from siamese.data.hard_negatives import SimilarQuestions
 from siamese.data.pairs import QuestionPairs
@@ -169,8 +169,8 @@ def make_batches(data: TrainingData, config: TrainConfig) -> tuple[Iterator, lis
     # A loss over the other pairs of a batch needs two.
     size = min(config.batch_size, max(2, count))
     if config.batches == "course":
-        batches = DataGenerator(*train, config.batch_size)
-        validation = DataGenerator(*valid, size, shuffle=False)
+        batches = data_generator(*train, config.batch_size)
+        validation = data_generator(*valid, size, shuffle=False)
     else:
         options: dict[str, Any] = {"seed": config.seed}
         validation = PairBatches(*valid, size, **options)
