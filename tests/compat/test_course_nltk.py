@@ -8,7 +8,6 @@ from __future__ import annotations
 import nltk
 import pytest
 from nltk.tokenize import punkt
-from programs import output_of
 
 from siamese import word_tokenize
 from siamese.compat.course_nltk import provide_punkt
@@ -78,19 +77,3 @@ def test_punkt_alone_is_not_downloaded(capsys, monkeypatch):
     ):
         assert nltk.download(*args, **options) == "downloaded"
         assert nltk.downloader.download(*args, **options) == "downloaded"
-
-
-@pytest.mark.slow
-def test_the_real_nltk_in_a_clean_process(tmp_path, monkeypatch):
-    monkeypatch.setenv("NLTK_DATA", str(tmp_path))
-    monkeypatch.setenv("HOME", str(tmp_path))
-    shown = output_of(f"""
-        import siamese
-        import nltk
-        from nltk.tokenize import sent_tokenize, word_tokenize
-        assert nltk.download("punkt")
-        assert sent_tokenize({TEXT!r}) == nltk.sent_tokenize({TEXT!r}) == {SENTENCES!r}
-        assert nltk.word_tokenize({TEXT!r}) == siamese.word_tokenize({TEXT!r}) == word_tokenize({TEXT!r})
-        print(*nltk.word_tokenize({TEXT!r}))
-    """)
-    assert shown.splitlines()[-1] == "Mr. Smith ca n't go . Why ? It costs $ 3.50 !"

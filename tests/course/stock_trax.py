@@ -22,6 +22,7 @@ from trax.fastmath import numpy as fastnp
 from trax.supervised import training
 
 from siamese import Vocabulary, data_generator, embedded_corpus, word_tokenize
+from siamese.course.model import set_tower_weights, tower_weights
 
 ASSIGNMENT = Path(__file__).parent / "notebooks" / "assignment.py"
 STEPS = 50
@@ -46,6 +47,19 @@ def functions(*changes: tuple[str, str]) -> dict[str, Any]:
 
 
 COURSE = functions()
+# Of the edition of 2021, where the last, short batch counts and the vocabulary stays as it is.
+RIGHT = functions(
+    ("for j in range(batch_size)", "for j in range(min(batch_size, len(y) - i))"),
+    (
+        "[vocab[word] for word in nltk.word_tokenize(q",
+        "[vocab.get(word, 0) for word in nltk.word_tokenize(q",
+    ),
+    # The answer of a batch of one is [[True]].
+    ("np.dot(v1[0], v2[0].T)", "np.dot(v1, v2.T)"),
+    ("bool(d > threshold)", "d > threshold"),
+    ("lr_schedule, train_generator", "train_generator"),
+    ("lr_schedule=lr_schedule", "lr_schedule=trax.lr.warmup_and_rsqrt_decay(400, 0.01)"),
+)
 
 
 def loss_of_2023(v1, v2, margin=0.25):
@@ -127,20 +141,10 @@ def stock_steps(edition: int, steps: int = STEPS, setting: str = "course") -> It
 
 def start_on_the_forget_gate(loop: training.Loop) -> None:
     """Sets the LSTM's bias to 1 on the forget gate and to 0 on the others (i, j, f, o)."""
-    arrays = named(loop.model.weights[0])
+    arrays = tower_weights(loop.model)
     gates = np.repeat(np.array([0, 0, 1, 0], np.float32), len(arrays["lstm/bias"]) // 4)
-    (_, (zero, _, select), *rest), shared = loop.model.weights
-    lstm = (zero, ((arrays["lstm/kernel"], gates),), select)
-    loop.update_weights_and_state(weights=((arrays["embedding"], lstm, *rest), shared))
-
-
-def named(tower) -> Weights:
-    """A tower's weights in Trax's tree by the names of `siamese.nn.tower`, as copies."""
-    embedding, (_, ((kernel, bias),), _), *_ = tower
-    if isinstance(embedding, tuple):  # Trax keeps some weights in a tuple of one.
-        (embedding,) = embedding
-    arrays = {"embedding": embedding, "lstm/kernel": kernel, "lstm/bias": bias}
-    return {name: np.array(array) for name, array in arrays.items()}
+    set_tower_weights(loop.model, arrays | {"lstm/bias": gates})
+    loop.update_weights_and_state(weights=loop.model.weights)
 
 
 def _arrays(loop: training.Loop) -> tuple[Weights, Weights, Weights]:
@@ -150,4 +154,5 @@ def _arrays(loop: training.Loop) -> tuple[Weights, Weights, Weights]:
     first, second = (
         {name: np.array(slot[i]) for name, slot in zip(names, moments, strict=True)} for i in (0, 1)
     )
-    return named(loop.model.weights[0]), first, second
+    weights = {name: np.array(array) for name, array in tower_weights(loop.model).items()}
+    return weights, first, second

@@ -8,23 +8,10 @@ Two of the course's own habits cost one case each, and the hint says so: a loop 
 from __future__ import annotations
 
 import pytest
-from stock_trax import COURSE, functions
+from stock_trax import COURSE, RIGHT, functions
 
 from siamese import checks
 
-RIGHT = functions(
-    ("for j in range(batch_size)", "for j in range(min(batch_size, len(y) - i))"),
-    (
-        "[vocab[word] for word in nltk.word_tokenize(q",
-        "[vocab.get(word, 0) for word in nltk.word_tokenize(q",
-    ),
-    # The answer of a batch of one is [[True]].
-    ("np.dot(v1[0], v2[0].T)", "np.dot(v1, v2.T)"),
-    ("bool(d > threshold)", "d > threshold"),
-    # The notebook of 2021.
-    ("lr_schedule, train_generator", "train_generator"),
-    ("lr_schedule=lr_schedule", "lr_schedule=trax.lr.warmup_and_rsqrt_decay(400, 0.01)"),
-)
 OF_2020 = functions(("eval_tasks=[eval_task]", "eval_task=eval_task"))
 
 

@@ -51,15 +51,3 @@ def gradient(function, x, step=1e-6):
         down[index] -= step
         found[index] = (function(up) - function(down)) / (2 * step)
     return found
-
-
-def classify(Q1, Q2, y, threshold, model, vocab, data_generator, batch_size):
-    """The course's loop over batches and pairs; only the last, short batch stops at its last pair."""
-    right = 0
-    for i in range(0, len(Q1), batch_size):
-        parts = Q1[i : i + batch_size], Q2[i : i + batch_size]
-        q1, q2 = next(data_generator(*parts, batch_size, vocab["<PAD>"], shuffle=False))
-        v1, v2 = model((q1, q2))
-        for j, label in enumerate(y[i : i + batch_size]):
-            right += label == (np.dot(v1[j], v2[j].T) > threshold)
-    return right / len(Q1)
