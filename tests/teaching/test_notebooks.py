@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -26,125 +27,68 @@ TABLE = (NOTEBOOKS.parent / "benchmarks/results/which_loss.md").read_text("utf-8
 names = pytest.mark.parametrize("source", SOURCES, ids=[path.stem[:2] for path in SOURCES])
 
 
-def script(name):
-    spec = importlib.util.spec_from_file_location(f"notebooks_{name}", NOTEBOOKS / f"{name}.py")
+@pytest.fixture(scope="module")
+def build():
+    """notebooks/build.py."""
+    spec = importlib.util.spec_from_file_location("build", NOTEBOOKS / "build.py")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
 
 
-@pytest.fixture(scope="module")
-def build():
-    return script("build")
-
-
-@pytest.fixture
-def made(build, tmp_path, monkeypatch):
-    """A source written by the test -> its notebook."""
-    (tmp_path / "src").mkdir()
-    monkeypatch.setattr(build, "HERE", tmp_path)
-
-    def make(text: str):
-        path = tmp_path / "src" / "01_small.py"
-        path.write_text(text)
-        return build.read_source(path)
-
-    return make
-
-
-SMALL = '''# %% [markdown]
-# # Title
-
-# %% setup=true
-
-# %% exercise="double"
-def double(x):
-    """Twice x."""
-    ### BEGIN SOLUTION
-    twice = 2 * x
-    ### BLANK
-    # # Replace None.
-    # twice = None
-    ### END SOLUTION
-    return twice
-
-
-# %%
-print(double(4))
-
-# %% guess=true
-guess("six", 5)  # a number
-
-# %% hidden=true
-# @title Picture
-print("folded")
-
-# %% check="double" points=5
-assert double(3) == 6
-
-# %% [markdown] answer="why" points=3
-# Because. *Rubric, 1 point each: a; b; c.*
-'''
+def read(folder, source):
+    """The notebook of a source: in `solution` executed, in `student` as it is handed out."""
+    return nbformat.read(NOTEBOOKS / folder / f"{source.stem}.ipynb", as_version=4)
 
 
 def cell(notebook, name):
     return next(c for c in notebook.cells if c.id == name)
 
 
-def test_a_student_gets_the_blank_and_no_solution(build, made):
-    student = build.editions(made(SMALL))["student"]
-    assert cell(student, "double").source == (
-        'def double(x):\n    """Twice x."""\n    ### START CODE HERE\n    # Replace None.\n'
-        "    twice = None\n    ### END CODE HERE\n    return twice"
-    )
-    sources = [c.source for c in student.cells]
-    assert 'guess("six", None)  # a number' in sources
-    assert cell(student, "answer-why").source == build.EMPTY_ANSWER
-    folded = [c.metadata.jupyter.source_hidden for c in student.cells if "cellView" in c.metadata]
-    assert folded == [True, True]  # the set-up and the picture
+def code_of(notebook):
+    return "\n".join(c.source for c in notebook.cells if c.cell_type == "code")
 
 
-def test_the_solution_keeps_nbgraders_marks_and_no_blank(build, made):
-    solution = build.editions(made(SMALL))["solution"]
-    source = cell(solution, "double").source
-    assert "    ### BEGIN SOLUTION\n    twice = 2 * x\n    ### END SOLUTION\n" in source
-    assert "BLANK" not in source and "Rubric" in cell(solution, "answer-why").source
-    assert 'guess("six", 5)  # a number' in [c.source for c in solution.cells]
+def nbgrader(name, *, solution, **points):
+    """The metadata that nbgrader asks for."""
+    kind = {"grade": bool(points), "locked": not solution, "solution": solution, "task": False}
+    return {"grade_id": name, "schema_version": 3, **kind, **points}
 
 
-def test_nbgraders_metadata(made):
-    notebook, common = made(SMALL), {"schema_version": 3, "task": False}
-    exercise = {"grade": False, "grade_id": "double", "locked": False, "solution": True}
-    check = {"grade": True, "grade_id": "check_double", "locked": True, "solution": False}
-    answer = {"grade": True, "grade_id": "answer_why", "locked": False, "solution": True}
-    for name, expected in (
-        ("double", exercise),
-        ("check-double", {**check, "points": 5}),
-        ("answer-why", {**answer, "points": 3}),
-    ):
-        assert cell(notebook, name).metadata["nbgrader"] == {**common, **expected}
-    assert sum("nbgrader" in c.metadata for c in notebook.cells) == 3
-
-
-def test_the_setup_cell_installs_the_pinned_versions(build, made):
-    cell = made(SMALL).cells[1].source
-    pins = build.PINS.read_text().splitlines()
-    wanted = re.findall(r"^(\S+==\S+)$", cell, re.M)
-    assert {"jax", "filelock", "trax"} <= {pin.split("==")[0] for pin in wanted}
-    assert set(wanted) <= set(pins)
-    names = " ".join(re.findall(r'= """([^"]+)"""', build.SETUP.read_text())).split()
-    assert sorted(names) == sorted(pin.split("==")[0] for pin in wanted)
+@names
+def test_a_student_gets_the_blanks_and_a_teacher_the_solutions_with_full_marks(build, source):
+    """The marks are those of the last execution; `make check-notebooks` executes again."""
+    assert build.stale(source) == []
+    student, solution = read("student", source), read("solution", source)
+    text = source.read_text("utf-8")
+    for name, check in EXERCISES[int(source.stem[:2])].items():
+        blank, solved = cell(student, name), cell(solution, name)
+        blanks = r"(?s)### START CODE HERE\n.*\bNone\b.*### END CODE HERE"
+        assert re.search(blanks, blank.source)
+        assert "### BEGIN SOLUTION" in solved.source and "### END SOLUTION" in solved.source
+        graded = cell(solution, f"check-{name}")
+        assert f"checks.{check.__name__}({name})" in graded.source
+        assert float(graded.outputs[-1].data["text/plain"]) == graded.metadata.nbgrader.points
+        assert blank.metadata.nbgrader == solved.metadata.nbgrader == nbgrader(name, solution=True)
+        expected = nbgrader(f"check_{name}", solution=False, points=10)
+        assert cell(student, f"check-{name}").metadata.nbgrader == expected
+    assert not re.search("BEGIN SOLUTION|BLANK", code_of(student))
+    assert "BLANK" not in code_of(solution)
+    for notebook in (student, solution):
+        folded = [c.metadata for c in notebook.cells if "cellView" in c.metadata]
+        assert all(metadata.jupyter.source_hidden for metadata in folded)
+        assert len(folded) == 1 + text.count(" hidden=true")  # the set-up and the pictures
+        guesses = re.findall(r'^guess\("\w+", (.*?)\)', code_of(notebook), re.M)
+        assert [guess == "None" for guess in guesses] == [notebook is student] * 2
+    (answer,) = (c for c in student.cells if c.id.startswith("answer-"))
+    assert answer.source == build.EMPTY_ANSWER and "Rubric" in cell(solution, answer.id).source
+    name, points = re.search(r' answer="(\w+)" points=(\d)', text).groups()
+    expected = nbgrader(f"answer_{name}", solution=True, points=int(points))
+    assert answer.metadata.nbgrader == expected | {"grade": True}
 
 
 def test_the_setup_cell_installs_what_a_strange_machine_lacks(build, monkeypatch):
-    there = {
-        "numpy": "2.0.2",
-        "Matplotlib": "3.10.0",
-        "jax": "0.7.2",
-        "psutil": "5.9.5",
-        "absl_py": "1",
-    }
+    there = {"Matplotlib": "3.10.0", "jax": "0.7.2", "psutil": "5.9.5", "absl_py": "1"}
     found = [SimpleNamespace(name=name, version=version) for name, version in there.items()]
     calls = []
     monkeypatch.setattr("importlib.metadata.distributions", lambda: found)
@@ -153,6 +97,8 @@ def test_the_setup_cell_installs_what_a_strange_machine_lacks(build, monkeypatch
     wanted, alone = calls
     names = {requirement.split("==")[0] for requirement in wanted}
     assert {"jax", "filelock", "safetensors"} <= names  # that jax is too old for siamese
+    pins = build.PINS.read_text().splitlines()
+    assert {requirement for requirement in (*wanted, *alone) if "==" in requirement} <= {*pins}
     assert not names & {"matplotlib", "psutil", "absl-py"}
     assert "--no-deps" in alone and "trax==1.4.1" in alone and "--no-deps" not in wanted
 
@@ -177,60 +123,70 @@ def test_the_published_address_stands_in_one_place(build, tmp_path, monkeypatch)
         assert text.endswith(f"\n\n{links}") and (NOTEBOOKS.parent / path).exists()
 
 
+@pytest.fixture
+def copied(build, tmp_path, monkeypatch):
+    """The source of a notebook, in a copy of the folder that the scripts then work in."""
+    for path in NOTEBOOKS.glob(f"s*/{SOURCES[3].stem}.*"):
+        (tmp_path / path.parent.name).mkdir()
+        shutil.copy(path, tmp_path / path.parent.name)
+    monkeypatch.setattr(build, "HERE", tmp_path)
+    return tmp_path / "src" / SOURCES[3].name
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("points=5", 'color="red"', "unknown words"),
-        ('exercise="double"', 'exercise="triple"', "check without its exercise: .*double"),
-        ('guess("six", 5)', "guess(six=5)", "A guess cell has no line"),
+        ("points=10", 'color="red"', "unknown words"),
+        ('exercise="accuracy_at"', 'exercise="x"', "check without its exercise: .*accuracy_at"),
+        ('guess("raised", "it falls")', 'guess(raised="it falls")', "A guess cell has no line"),
         ("### END SOLUTION", "### END", "has no ### BEGIN SOLUTION"),
     ],
 )
-def test_mistakes_in_a_source_are_errors(build, made, old, new, words):
-    assert old in SMALL
+def test_mistakes_in_a_source_are_errors(build, copied, old, new, words):
+    text = copied.read_text("utf-8")
+    assert old in text
+    copied.write_text(text.replace(old, new))
     with pytest.raises(ValueError, match=words):
-        build.editions(made(SMALL.replace(old, new)))
+        build.editions(build.read_source(copied))
 
 
-def test_stale_notebooks_are_told(build, made, tmp_path):
-    notebook = made(SMALL)
-    source = tmp_path / "src" / "01_small.py"
-    assert "is missing" in build.stale(source)[0]
-    solution, student = build.editions(notebook).values()
-    build.write(solution, tmp_path / "solution" / "01_small.ipynb")
-    build.write(student, tmp_path / "student" / "01_small.ipynb")
-    assert build.stale(source) == ["notebooks/solution/01_small.ipynb was not executed"]
-    for number, code in enumerate(c for c in solution.cells if c.cell_type == "code"):
-        code.execution_count = number + 1
-    build.write(solution, tmp_path / "solution" / "01_small.ipynb")
-    assert build.stale(source) == []
-    source.write_text(SMALL.replace("double(4)", "double(5)"))
-    assert [line.split(" is ")[0] for line in build.stale(source)] == [
-        "notebooks/solution/01_small.ipynb",
-        "notebooks/student/01_small.ipynb",
-    ]
+def test_stale_notebooks_are_told(build, copied):
+    path = copied.parents[1] / "solution" / f"{copied.stem}.ipynb"
+    notebook = read("solution", copied)
+    notebook.cells[1].execution_count = None
+    build.write(notebook, path)
+    copied.write_text(copied.read_text("utf-8").replace("import", "import  "))
+    solution, student = (f"notebooks/{name}/{path.name}" for name in ("solution", "student"))
+    other = f"is not what notebooks/src/{copied.name} gives"
+    expected = [f"{solution} {other}", f"{solution} was not executed", f"{student} {other}"]
+    assert build.stale(copied) == expected
+    path.unlink()
+    assert build.stale(copied)[0] == f"{solution} is missing"
 
 
 @pytest.mark.slow
 def test_only_what_code_has_changed_is_executed_and_a_picture_has_its_words(
-    build, made, tmp_path, monkeypatch, capsys
+    build, tmp_path, monkeypatch, capsys
 ):
+    monkeypatch.setattr(build, "HERE", tmp_path)
     monkeypatch.setattr(build, "setup_cell", lambda: "pass")
+    source, solution = tmp_path / "src" / "01_small.py", tmp_path / "solution" / "01_small.ipynb"
+    source.parent.mkdir()
     draw = "from PIL import Image\nImage.new('RGB', (2, 2))"
     text = f'# %% [markdown]\n# old\n\n# %% alt="A red dot."\nprint(3)\n{draw}\n'
     for changed, text_only, alt in (
         (text, False, "A red dot."),
         (text.replace("old", "new").replace("red", "blue"), True, "A blue dot."),
     ):
-        made(changed)
+        source.write_text(changed)
         build.main([])
-        there = nbformat.read(tmp_path / "solution" / "01_small.ipynb", as_version=4)
+        there = nbformat.read(solution, as_version=4)
         assert ("text only" in capsys.readouterr().out) == text_only
         printed, picture = there.cells[1].outputs
         assert printed.text == "3\n" and picture.metadata["image/png"]["alt"] == alt
-    other = build.read_source(tmp_path / "src" / "01_small.py")
+    other = build.read_source(source)
     other.cells[1].source = other.cells[1].source.replace("3", "4")
-    assert build.with_outputs(other, tmp_path / "solution" / "01_small.ipynb") is None
+    assert build.with_outputs(other, solution) is None
 
 
 @pytest.mark.parametrize(("name", "text"), [("stdout", "<object at 0x7f>"), ("stderr", "x")])
@@ -238,23 +194,6 @@ def test_an_output_of_this_machine_only_is_refused(build, name, text):
     cell = nbformat.v4.new_code_cell("print(object())")
     with pytest.raises(ValueError, match=r" at 0x|writes to stderr"):
         build._refuse_leaks(cell, nbformat.v4.new_output("stream", name=name, text=text))
-
-
-def solution_of(source):
-    """The executed notebook of a source."""
-    return nbformat.read(NOTEBOOKS / "solution" / f"{source.stem}.ipynb", as_version=4)
-
-
-@names
-def test_up_to_date_and_the_solutions_have_full_marks(build, source):
-    """The marks are those of the last execution; `make check-notebooks` executes again."""
-    assert build.stale(source) == []
-    text = (NOTEBOOKS / "student" / f"{source.stem}.ipynb").read_text()
-    assert "BEGIN SOLUTION" not in text and "BLANK" not in text
-    for name, check in EXERCISES[int(source.stem[:2])].items():
-        graded = cell(solution_of(source), f"check-{name}")
-        assert f"checks.{check.__name__}({name})" in graded.source
-        assert float(graded.outputs[-1].data["text/plain"]) == graded.metadata.nbgrader.points
 
 
 # Runs notebooks with short training of small models, each in a process of its own that has Trax imported:
@@ -329,10 +268,9 @@ def outputs(notebook):
 @names
 def test_the_figures_in_the_text_are_those_of_the_cells(source):
     """Each number with a point in the text stands in the code, or is a printed number, rounded."""
-    notebook = solution_of(source)
-    code = "\n".join(c.source for c in notebook.cells if c.cell_type == "code")
+    notebook = read("solution", source)
     number = r"-?\d+\.\d+(?![\d.])"
-    cells = {*map(float, re.findall(number, f"{code}\n{outputs(notebook)}"))}
+    cells = {*map(float, re.findall(number, f"{code_of(notebook)}\n{outputs(notebook)}"))}
     text = "\n".join(c.source for c in notebook.cells if c.cell_type == "markdown")
     # The benchmark's table stands in the lesson as it is in its file.
     text = "\n".join(line for line in text.split("\n") if line not in TABLE)
@@ -344,7 +282,7 @@ def test_the_figures_in_the_text_are_those_of_the_cells(source):
 @names
 def test_a_lesson_has_its_parts(source):
     """Two guesses, three tasks of which a teacher grades one, minutes, words for each picture."""
-    solution = solution_of(source)
+    solution = read("solution", source)
     text = source.read_text(encoding="utf-8")
     for name in re.findall(r'^guess\("(\w+)"', text, re.M):
         assert re.search(rf'compare\(\s*"{name}"', text), name
