@@ -1,7 +1,5 @@
 """Fixtures that more than one test file needs."""
 
-import csv
-import gzip
 import os
 import random
 from pathlib import Path
@@ -61,16 +59,3 @@ def shared() -> Path:
 def quora_csv(shared) -> Path:
     """The real Quora rows, gzipped, in the course's columns."""
     return shared / "data" / "quora" / "questions.csv.gz"
-
-
-@pytest.fixture(scope="session")
-def questions_csv(tmp_path_factory):
-    """400 pairs of the embedded corpus in the course's columns, gzipped."""
-    pairs = siamese.embedded_corpus(train_pairs=400, valid_pairs=50, test_pairs=50).train
-    path = tmp_path_factory.mktemp("data") / "questions.csv.gz"
-    with gzip.open(path, "wt", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["id", "qid1", "qid2", "question1", "question2", "is_duplicate"])
-        for i, row in enumerate(zip(pairs.question1, pairs.question2, pairs.is_duplicate)):
-            writer.writerow([i, 2 * i, 2 * i + 1, row[0], row[1], int(row[2])])
-    return path

@@ -6,10 +6,11 @@ from functools import partial
 
 import pytest
 from command_flags import FLAGS
+from pair_files import write_pairs
 from programs import output_of
 
 import siamese
-from siamese import DuplicateDetector, embedded_corpus, read_pairs
+from siamese import DuplicateDetector, embedded_corpus
 
 
 @pytest.mark.parametrize("command", FLAGS)
@@ -107,12 +108,13 @@ def test_the_demo_beats_chance_and_word_overlap(run, monkeypatch):
     assert run("predict", "demo/head", "Is it far?", "How far is it?")[0] == 0
 
 
-def test_test_pairs_that_are_trained_on_are_counted(questions_csv, tmp_path, run):
-    pairs = read_pairs(questions_csv)
+def test_test_pairs_that_are_trained_on_are_counted(tmp_path, run):
+    pairs = embedded_corpus(train_pairs=400).train
+    path = write_pairs(tmp_path / "pairs.csv", pairs)
     rows = zip(pairs.question2[:40], map(str.upper, pairs.question1[:40]), pairs.is_duplicate)
     lines = ["question1,question2,is_duplicate", *(f'"{b}","{a}",{int(y)}' for b, a, y in rows)]
     (tmp_path / "test.csv").write_text("\n".join([*lines, "how far,how old,0"]))
-    command = ["train", "--preset", "course", "--questions", questions_csv, "--test", "test.csv"]
+    command = ["train", "--preset", "course", "--questions", path, "--test", "test.csv"]
     small = ["--steps", "2", "--batch-size", "16", "--set", "d_model=8"]
     _, out, err = run(*command, *small, "--json")
     assert json.loads(out)["test_pairs_trained_on"] == 40

@@ -6,12 +6,12 @@ imports, in Jupytext's percent format. The references are the course's own: prin
 
 from __future__ import annotations
 
-import csv
 import os
 from pathlib import Path
 
 import golden
 import pytest
+from pair_files import write_pairs
 from programs import COMPILED
 
 jupytext = pytest.importorskip("jupytext")
@@ -72,12 +72,7 @@ def test_the_assignment_with_the_loops_of_2021_and_2020(tmp_path):
     pairs = embedded_corpus().train
     lengths = [max(len(q.split()) for q in pair) for pair in zip(pairs.question1, pairs.question2)]
     rows = [row for row, words in enumerate(lengths) if 9 <= words <= 13][:340]  # batches of 16
-    pairs = pairs.select(rows)
-    with open(tmp_path / "questions.csv", "w", newline="") as file:
-        table = csv.writer(file)
-        table.writerow(["id", "qid1", "qid2", "question1", "question2", "is_duplicate"])
-        for i, pair in enumerate(zip(pairs.question1, pairs.question2, pairs.is_duplicate)):
-            table.writerow([i, 2 * i, 2 * i + 1, *pair[:2], int(pair[2])])
+    write_pairs(tmp_path / "questions.csv", pairs.select(rows))
     source = trained_twice((NOTEBOOKS / "assignment.py").read_text())
     # A learner's machine without NLTK's data.
     printed = printed_by(source, tmp_path, NLTK_DATA=str(tmp_path))

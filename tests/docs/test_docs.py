@@ -6,7 +6,6 @@ pages build without a warning is `make docs`.)
 
 from __future__ import annotations
 
-import csv
 import itertools
 import re
 import shlex
@@ -15,6 +14,7 @@ from urllib.parse import unquote
 
 import pytest
 from command_flags import FLAGS
+from pair_files import write_pairs
 
 import siamese
 from siamese.cli.main import build_parser
@@ -154,11 +154,8 @@ def folder(tmp_path_factory):
     """A folder with questions.csv: 600 pairs of one length, since each length is compiled."""
     new, pairs = tmp_path_factory.mktemp("docs"), siamese.embedded_corpus().train
     lengths = [max(len(q.split()) for q in pair) for pair in zip(pairs.question1, pairs.question2)]
-    pairs = pairs.select([row for row, words in enumerate(lengths) if words == 14][:600])
-    with open(new / "questions.csv", "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["question1", "question2", "is_duplicate"])
-        writer.writerows(zip(pairs.question1, pairs.question2, map(int, pairs.is_duplicate)))
+    rows = [row for row, words in enumerate(lengths) if words == 14][:600]
+    write_pairs(new / "questions.csv", pairs.select(rows))
     return new
 
 

@@ -1,36 +1,24 @@
 """The README: its length, its commands in order, word by word."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def run_readme():
-    """tools/run_readme.py, which `make check-readme` runs in an empty environment."""
-    spec = importlib.util.spec_from_file_location("run_readme", ROOT / "tools" / "run_readme.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+from tools import run_readme
 
 
 def test_a_stranger_reads_it_to_its_end():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (run_readme.ROOT / "README.md").read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 110
-    first = run_readme().commands(installed=False)
+    first = run_readme.commands(installed=False)
     assert first[0].startswith("python3 -m venv") and first[1] == "pip install ."
-    assert run_readme().commands(installed=True) == first[2:]
+    assert run_readme.commands(installed=True) == first[2:]
 
 
 @pytest.mark.slow
 def test_its_commands_run_in_order(tmp_path):
-    output = run_readme().run(tmp_path, installed=True)
+    output = run_readme.run(tmp_path, installed=True)
     assert "38 groups of 80 questions, the largest of 4" in output
     assert "How can I reset the password for my account?" in output
     assert "of 30 labels" in output and (tmp_path / "questions.db").exists()
-    assert (
-        "-> duplicate: " in output and (tmp_path / "runs" / "mine" / "model.safetensors").exists()
-    )
+    assert "-> duplicate: " in output
+    assert (tmp_path / "runs" / "mine" / "model.safetensors").exists()
     assert (tmp_path / "groups.csv").read_text(encoding="utf-8").startswith("group,")

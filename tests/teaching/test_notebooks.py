@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import shutil
@@ -21,19 +20,12 @@ pytest.importorskip("jupytext")
 pytest.importorskip("nbclient")
 pytest.importorskip("ipykernel")
 
+from notebooks import build  # noqa: E402
+
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 SOURCES = sorted((NOTEBOOKS / "src").glob("*.py"))
 TABLE = (NOTEBOOKS.parent / "benchmarks/results/which_loss.md").read_text("utf-8").split("\n")
 names = pytest.mark.parametrize("source", SOURCES, ids=[path.stem[:2] for path in SOURCES])
-
-
-@pytest.fixture(scope="module")
-def build():
-    """notebooks/build.py."""
-    spec = importlib.util.spec_from_file_location("build", NOTEBOOKS / "build.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def read(folder, source):
@@ -56,7 +48,7 @@ def nbgrader(name, *, solution, **points):
 
 
 @names
-def test_a_student_gets_the_blanks_and_a_teacher_the_solutions_with_full_marks(build, source):
+def test_a_student_gets_the_blanks_and_a_teacher_the_solutions_with_full_marks(source):
     """The marks are those of the last execution; `make check-notebooks` executes again."""
     assert build.stale(source) == []
     student, solution = read("student", source), read("solution", source)
@@ -87,7 +79,7 @@ def test_a_student_gets_the_blanks_and_a_teacher_the_solutions_with_full_marks(b
     assert answer.metadata.nbgrader == expected | {"grade": True}
 
 
-def test_the_setup_cell_installs_what_a_strange_machine_lacks(build, monkeypatch):
+def test_the_setup_cell_installs_what_a_strange_machine_lacks(monkeypatch):
     there = {"Matplotlib": "3.10.0", "jax": "0.7.2", "psutil": "5.9.5", "absl_py": "1"}
     found = [SimpleNamespace(name=name, version=version) for name, version in there.items()]
     calls = []
@@ -103,7 +95,7 @@ def test_the_setup_cell_installs_what_a_strange_machine_lacks(build, monkeypatch
     assert "--no-deps" in alone and "trax==1.4.1" in alone and "--no-deps" not in wanted
 
 
-def test_the_published_address_stands_in_one_place(build, tmp_path, monkeypatch):
+def test_the_published_address_stands_in_one_place(tmp_path, monkeypatch):
     monkeypatch.setattr(build, "ROOT", tmp_path)
 
     def cells(source, setting):
@@ -124,7 +116,7 @@ def test_the_published_address_stands_in_one_place(build, tmp_path, monkeypatch)
 
 
 @pytest.fixture
-def copied(build, tmp_path, monkeypatch):
+def copied(tmp_path, monkeypatch):
     """The source of a notebook, in a copy of the folder that the scripts then work in."""
     for path in NOTEBOOKS.glob(f"s*/{SOURCES[3].stem}.*"):
         (tmp_path / path.parent.name).mkdir()
@@ -142,7 +134,7 @@ def copied(build, tmp_path, monkeypatch):
         ("### END SOLUTION", "### END", "has no ### BEGIN SOLUTION"),
     ],
 )
-def test_mistakes_in_a_source_are_errors(build, copied, old, new, words):
+def test_mistakes_in_a_source_are_errors(copied, old, new, words):
     text = copied.read_text("utf-8")
     assert old in text
     copied.write_text(text.replace(old, new))
@@ -150,7 +142,7 @@ def test_mistakes_in_a_source_are_errors(build, copied, old, new, words):
         build.editions(build.read_source(copied))
 
 
-def test_stale_notebooks_are_told(build, copied):
+def test_stale_notebooks_are_told(copied):
     path = copied.parents[1] / "solution" / f"{copied.stem}.ipynb"
     notebook = read("solution", copied)
     notebook.cells[1].execution_count = None
@@ -166,7 +158,7 @@ def test_stale_notebooks_are_told(build, copied):
 
 @pytest.mark.slow
 def test_only_what_code_has_changed_is_executed_and_a_picture_has_its_words(
-    build, tmp_path, monkeypatch, capsys
+    tmp_path, monkeypatch, capsys
 ):
     monkeypatch.setattr(build, "HERE", tmp_path)
     monkeypatch.setattr(build, "setup_cell", lambda: "pass")
@@ -190,7 +182,7 @@ def test_only_what_code_has_changed_is_executed_and_a_picture_has_its_words(
 
 
 @pytest.mark.parametrize(("name", "text"), [("stdout", "<object at 0x7f>"), ("stderr", "x")])
-def test_an_output_of_this_machine_only_is_refused(build, name, text):
+def test_an_output_of_this_machine_only_is_refused(name, text):
     cell = nbformat.v4.new_code_cell("print(object())")
     with pytest.raises(ValueError, match=r" at 0x|writes to stderr"):
         build._refuse_leaks(cell, nbformat.v4.new_output("stream", name=name, text=text))

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from siamese import PairBatches
 from siamese.errors import ArgumentError, DataError
 from siamese.nn.ragged import Ragged
-from siamese.training.plan import plan_epoch
 
 PAD = 1
 
@@ -189,18 +188,6 @@ def test_a_damaged_state_is_refused(damage):
     batches = PairBatches(*make_pairs([3, 4, 5], [3, 4, 5]), 1)
     with pytest.raises(ArgumentError, match=rf"state\['{min(damage)}'\] must be"):
         batches.restore(batches.state() | damage)
-
-
-# ---- The plan ----
-
-
-def test_neighbours_stay_together_only_where_asked():
-    lengths = np.full(4096, 3)
-    for block, together in ((1, False), (64, True)):
-        plan = plan_epoch(lengths, lengths[:1], 16, window=256, seed=0, epoch=0, block=block)
-        first = np.concatenate([batch.pairs for batch in plan[:16]])
-        assert (len(np.unique(first // 64)) == 4) == together
-        assert first.tolist() != sorted(first.tolist())  # and not in their order
 
 
 # Options; the start of the SHA-256 of the first 50 batches: a run that resumes goes on with the batches it

@@ -7,7 +7,7 @@ import pytest
 
 from siamese import DataError, TrainConfig, embedded_corpus
 from siamese.data.pairs import QuestionPairs
-from siamese.training.prepare import make_batches, prepare
+from siamese.training.prepare import prepare
 
 SMALL = TrainConfig.preset(
     "best", d_model=8, batch_size=8, pair_batch_size=6, hard_negatives=10, topic_block=4, warmup_steps=3,
@@ -28,14 +28,6 @@ VALID = CORPUS.valid
 
 def prepared(rows=TRAIN, valid=VALID, **changes):
     return prepare(rows, dataclasses.replace(SMALL, **changes), valid=valid)
-
-
-def test_a_batch_has_its_labelled_pairs():
-    data = prepared()
-    batches, validation = make_batches(data, SMALL)
-    batch = next(batches)
-    assert [len(part) for part in batch] == [8, 8, 8, 6, 6, 6]
-    assert 1 <= len(validation) <= 8 and all(len(q) == 2 for q in validation)
 
 
 def test_labelled_pairs_have_their_own_labels_and_proportion():
@@ -62,14 +54,13 @@ def test_held_out_labels_are_not_looked_at():
 def test_the_transitive_closure_is_trained_on_with_their_cluster():
     plain, more = (prepared(transitive_closure=closure) for closure in (False, True))
     cluster_of = {}
-    for data in (plain, more):
-        for row1, row2, cluster1, cluster2 in zip(*data.train, *data.train_clusters):
-            assert cluster1 == cluster2
-            for row in (row1, row2):
-                assert cluster_of.setdefault(row, cluster1) == cluster1
+    for rows, clusters in zip(more.train, more.train_clusters):
+        for row, cluster in zip(rows, clusters):
+            assert cluster_of.setdefault(row, cluster) == cluster
     labelled, trained = ({frozenset(pair) for pair in zip(*data.train)} for data in (plain, more))
     assert labelled < trained
     assert len(more.train[0]) - len(plain.train[0]) == len(trained - labelled)
+    assert all(cluster_of[one] == cluster_of[two] for one, two in zip(*more.train))
 
 
 def test_labelled_pairs_need_non_duplicates_and_leave_out_those_without_words():

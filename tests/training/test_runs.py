@@ -1,6 +1,5 @@
 """What happens to a run: stopped, killed, resumed, collapsed; the saved model; which rows train."""
 
-import csv
 import dataclasses
 import json
 import re
@@ -11,6 +10,7 @@ import subprocess
 import numpy as np
 import pytest
 from killed_training import killed_runs
+from pair_files import write_pairs
 from small_disks import mounted_tmpfs
 
 from siamese import CheckpointError, DataError, DuplicateDetector, SiameseError, Trainer
@@ -212,25 +212,23 @@ def test_the_saved_model_answers_as_the_trained_one(corpus, tmp_path):
     np.testing.assert_allclose(few, report.scores[:9], atol=2e-6)
 
 
-def write_csv(path, pairs):
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["question1", "question2", "is_duplicate"])
-        writer.writerows(zip(pairs.question1, pairs.question2, pairs.is_duplicate.astype(int)))
-    return ["train", "--preset", "course", "--questions", str(path), "--output", str(path.parent)]
+def command(path, pairs):
+    """`siamese train` on pairs that are written to that file."""
+    flags = ["--preset", "course", "--questions", str(write_pairs(path, pairs))]
+    return ["train", *flags, "--output", str(path.parent)]
 
 
 def test_a_model_is_saved_before_it_is_measured_beside_the_encoder(
     corpus, tmp_path, capsys, monkeypatch
 ):
-    command = write_csv(tmp_path / "pairs.csv", corpus.train)
-    command += ["--set", "d_model=8", "--batch-size", "8", "--steps", "2"]
+    train = command(tmp_path / "pairs.csv", corpus.train)
+    train += ["--set", "d_model=8", "--batch-size", "8", "--steps", "2"]
     with monkeypatch.context() as patched:
         patched.setattr(Trainer, "evaluate", lambda *_: (_ for _ in ()).throw(DataError("no.")))
-        assert main(command) == 2
+        assert main(train) == 2
     assert DuplicateDetector.load(tmp_path).threshold == 0.7
     capsys.readouterr()
-    assert main(command) == 0
+    assert main(train) == 0
     out = capsys.readouterr().out
     assert "encoder: use, untrained" in out and "the untrained encoder is as good" in out
 
@@ -240,9 +238,9 @@ def test_a_model_is_saved_before_it_is_measured_beside_the_encoder(
 
 def test_one_label_is_refused_before_the_first_step(corpus, tmp_path, capsys):
     rows = corpus.train.select(np.argsort(~corpus.train.is_duplicate, kind="stable"))
-    command = write_csv(tmp_path / "sorted.csv", rows)
+    train = command(tmp_path / "sorted.csv", rows)
     for flags, what in ((["--split", "rows"], "test"), (["--train-rows", "50"], "threshold")):
-        assert main([*command, *flags]) == 2
+        assert main([*train, *flags]) == 2
         message = capsys.readouterr().err.splitlines()[-1]
         assert what in message and "--split shuffled" in message
     assert not list(tmp_path.rglob("*.safetensors"))
