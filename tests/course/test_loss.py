@@ -24,7 +24,6 @@ from siamese.course.loss import (
 )
 
 cosines = st.floats(-1, 1).map(lambda x: round(x, 3))
-score_matrices = st.integers(2, 6).flatmap(lambda n: arrays(np.float64, (n, n), elements=cosines))
 same_matrices = st.integers(2, 5).flatmap(
     lambda n: st.tuples(
         arrays(np.float64, (n, n), elements=cosines), arrays(bool, (n, n), elements=st.booleans())

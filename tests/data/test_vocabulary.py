@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from siamese.data.tokens import tokenize_questions
 from siamese.data.vocabulary import Vocabulary, word_tokenize
 from siamese.errors import ArgumentError
 
@@ -27,6 +28,7 @@ def course_vocabulary(tokens1, tokens2):
     return vocab
 
 
+texts = st.sampled_from(["a b c", "B a?", "c c d", "", "can't", "D? a", "é \ud83d", "<PAD>"])
 questions = st.lists(st.sampled_from(["a", "b", "c", "A", "B", "?", "<PAD>", "é"]), max_size=5)
 
 
@@ -34,6 +36,20 @@ questions = st.lists(st.sampled_from(["a", "b", "c", "A", "B", "?", "<PAD>", "é
 def test_any_pairs_number_as_the_courses_loop(pairs):
     sides = [[pair[side] for pair in pairs] for side in (0, 1)]
     assert dict(Vocabulary.from_pairs(*sides)) == course_vocabulary(*sides)
+
+
+@given(st.lists(st.tuples(texts, texts), max_size=10), st.integers(1, 4), st.booleans())
+def test_questions_tokenized_together_number_and_encode_as_one_by_one(pairs, min_count, folded):
+    options = {"min_count": min_count, "folded": folded}
+    one, two = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    tokens, n = tokenize_questions(one + two), len(pairs)
+    # Each distinct question is cut once, in the order of first appearance.
+    order = [*dict.fromkeys(one + two)]
+    assert tokens.rows.tolist() == [order.index(text) for text in one + two]
+    slow = Vocabulary.from_pairs(map(word_tokenize, one), map(word_tokenize, two), **options)
+    assert tokens.vocabulary(tokens.rows[:n], tokens.rows[n:], **options) == slow
+    ids = tokens.encode(slow)
+    assert [ids[row].tolist() for row in tokens.rows] == [slow.encode(text) for text in one + two]
 
 
 def test_the_courses_numbering_by_hand_in_a_frozen_mapping():

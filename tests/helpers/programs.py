@@ -34,23 +34,3 @@ def output_of(code, *flags, **options):
     done = run(code, *flags, **options)
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-STOCK_LOOP = """
-    import siamese, sys, trax, numpy as np
-    from trax import layers as tl
-    from trax.fastmath import numpy as fastnp
-    from trax.supervised import training
-    def batches():
-        draw = np.random.RandomState(0)
-        while True:
-            yield draw.randn(4, 3).astype("f"), draw.randn(4, 2).astype("f")
-    def loop():
-        loss = tl.Fn("Loss", lambda found, wanted: fastnp.mean((found - wanted) ** 2))
-        task = training.TrainTask(
-            batches(), loss, trax.optimizers.Adam(0.01), n_steps_per_checkpoint=2
-        )
-        evaluation = training.EvalTask(batches(), [loss])
-        model = tl.Serial(tl.Dense(2))
-        return training.Loop(model, task, eval_tasks=[evaluation], output_dir=FOLDER)
-"""

@@ -23,10 +23,7 @@ rnd.seed(34)
 # %%
 nltk.download("punkt")
 
-# %% [markdown]
-# ## Part 1: importing the data
-
-# %%
+# %% Part 1: importing the data
 data = pd.read_csv("questions.csv")
 n_train, n_test = 300, 40
 data_train = data[:n_train]
@@ -68,11 +65,8 @@ cut_off = int(len(Q1_train) * 0.8)
 train_Q1, train_Q2 = Q1_train[:cut_off], Q2_train[:cut_off]
 val_Q1, val_Q2 = Q1_train[cut_off:], Q2_train[cut_off:]
 
-# %% [markdown]
-# ## The iterator
 
-
-# %%
+# %% The iterator
 def data_generator(Q1, Q2, batch_size, pad=1, shuffle=True):
     input1, input2 = [], []
     idx, len_q = 0, len(Q1)
@@ -100,11 +94,8 @@ batch_size = 16
 res1, res2 = next(data_generator(train_Q1, train_Q2, batch_size))
 print("batch:", res1.shape == res2.shape)
 
-# %% [markdown]
-# ## Part 2: the model
 
-
-# %%
+# %% Part 2: the model
 def Siamese(vocab_size=41699, d_model=128, mode="train"):
     def normalize(x):
         return x / fastnp.sqrt(fastnp.sum(x * x, axis=-1, keepdims=True))
@@ -120,11 +111,8 @@ def Siamese(vocab_size=41699, d_model=128, mode="train"):
 
 print(Siamese())
 
-# %% [markdown]
-# ## Part 3: the loss
 
-
-# %%
+# %% Part 3: the loss
 def TripletLossFn(v1, v2, margin=0.25):
     scores = fastnp.dot(v1, v2.T)
     batch_size = len(scores)
@@ -149,10 +137,7 @@ from jax.interpreters.xla import DeviceArray
 
 print("DeviceArray:", isinstance(TripletLossFn(v2, v1), DeviceArray))
 
-# %% [markdown]
-# ## Part 4: training
-
-# %%
+# %% Part 4: training
 lr_schedule = trax.lr.warmup_and_rsqrt_decay(400, 0.01)
 
 
@@ -180,10 +165,7 @@ training_loop = train_model(
 )
 training_loop.run(5)
 
-# %% [markdown]
-# ## Part 5: evaluation
-
-# %%
+# %% Part 5: evaluation
 model = small()
 model.init_from_file(
     "model/model.pkl.gz", weights_only=True, input_signature=trax.shapes.signature((res1, res2))
@@ -213,11 +195,8 @@ def classify(
 
 print("accuracy:", 0 <= classify(Q1_test, Q2_test, y_test, 0.7, model, vocab, batch_size=20) <= 1)
 
-# %% [markdown]
-# ## Part 6: your own questions
 
-
-# %%
+# %% Part 6: your own questions
 def predict(
     question1, question2, threshold, model, vocab, data_generator=data_generator, verbose=False
 ):

@@ -13,14 +13,8 @@ from jax.interpreters.xla import DeviceArray
 
 np.random.seed(10)
 
-# %% [markdown]
-# ## Length 1
-#
-# A vector divided by its length keeps its direction. The dot product of two such vectors is their
-# cosine.
 
-
-# %%
+# %% Length 1
 def normalize(x):
     return x / fastnp.sqrt(fastnp.sum(x * x, axis=-1, keepdims=True))
 
@@ -31,13 +25,7 @@ unit = normalize(tensor)
 print(unit, unit.dtype)
 print("DeviceArray:", isinstance(unit, DeviceArray))
 
-# %% [markdown]
-# ## One tower, used twice
-#
-# `tl.Parallel` gives its first input to its first layer and its second input to its second. Both
-# are the same object, so that there is one set of weights.
-
-# %%
+# %% One tower, used twice
 vocab_size = 500
 model_dimension = 128
 
@@ -51,11 +39,7 @@ Siamese = tl.Parallel(LSTM, LSTM)
 print(Siamese)
 
 
-# %% [markdown]
-# ## Its parts
-
-
-# %%
+# %% Its parts
 def show_layers(model, layer_prefix):
     print(f"Total layers: {len(model.sublayers)}")
     for i in range(len(model.sublayers)):
