@@ -49,11 +49,7 @@ CONFIGS = {
     "course of 2022, forget gate": TrainConfig(edition=2022, lstm_bias="forget_gate"),
     "best": TrainConfig.preset("best"),
     "head": TrainConfig.preset("head"),
-    "head, weight 2": TrainConfig.preset("head", pair_loss_weight=2.0),
     "head, both": TrainConfig.preset("head", encoder="use+wordllama"),
-    "head, both, weight 2": TrainConfig.preset(
-        "head", encoder="use+wordllama", pair_loss_weight=2.0
-    ),
     "general": None,  # the head, and the tower of `best`
     "general, both": None,
 }

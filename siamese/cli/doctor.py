@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
 import os
 import platform
 import re
@@ -22,6 +21,8 @@ def doctor(flags: argparse.Namespace) -> Facts:
 
     siamese doctor --json
     """
+    import importlib.metadata  # Not at the top: each command would wait 50 ms for it.
+
     packages, problems, devices = {}, [], []
     # Of two versions the first on the path counts.
     installed = reversed(list(importlib.metadata.distributions()))

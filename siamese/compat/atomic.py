@@ -9,8 +9,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-import filelock
-
 from siamese.errors import CheckpointError, DataError, SiameseError
 
 try:
@@ -110,6 +108,8 @@ def lock_run(directory: str | os.PathLike) -> Iterator[None]:
       CheckpointError: another process holds it, or the directory cannot be written.
     """
     path = Path(os.path.realpath(directory), ".lock")
+    import filelock  # Not at the top: it takes 50 ms, and readers lock nothing.
+
     lock = filelock.FileLock(path, thread_local=False, is_singleton=True, timeout=0)
     with explained(directory):
         path.parent.mkdir(parents=True, exist_ok=True)

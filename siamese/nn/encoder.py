@@ -119,7 +119,7 @@ class Encoder:
         padded = np.broadcast_to(length, len(rows))
         few = len(rows) <= FEW
         calls = []  # (questions, their vectors): JAX works on a call while the next one is prepared.
-        for size in np.unique(padded).tolist():
+        for size in sorted(set(padded.tolist())):
             at = np.flatnonzero((padded == size) & (rows.lengths > 0))
             # Few shapes, so few compilations: calls are filled up with repeated rows.
             step = max(1, TOKENS_PER_CALL // size)

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array, csc_array
 
 from siamese.data.text import folded
 from siamese.search.nearest import best_rows, cosines_with, top_k
@@ -68,16 +67,20 @@ def stems_of(texts: Iterable[str]) -> list[list[str]]:
 class WordCounts(NamedTuple):
     """How often each stem stands in each of some rows."""
 
-    counts: csc_array  # float32 [rows, stems]
+    starts: np.ndarray  # int64 [stems + 1]: where each stem begins in the next two
+    rows: np.ndarray  # the rows that have it, rising
+    counts: np.ndarray  # float32: how often each has it
     lengths: np.ndarray  # float32 [rows]: the words of each row
 
     @classmethod
     def of(cls, stems: np.ndarray, lengths: np.ndarray) -> WordCounts:
         """Of the numbers of all rows' stems, int32 [words], and how many each row has, int [rows]."""
-        rows = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
-        shape = len(lengths), int(stems.max(initial=0)) + 1
-        counts = coo_array((np.ones(len(stems), np.float32), (rows, stems)), shape=shape).tocsc()
-        return cls(counts, lengths.astype(np.float32))
+        n = max(len(lengths), 1)
+        rows = np.repeat(np.arange(len(lengths)), lengths)
+        keys, counts = np.unique(stems.astype(np.int64) * n + rows, return_counts=True)
+        numbers, rows = np.divmod(keys, n)
+        starts = np.append(0, np.cumsum(np.bincount(numbers)))
+        return cls(starts, rows, counts.astype(np.float32), lengths.astype(np.float32))
 
 
 def bm25(words: WordCounts, stems: Sequence[int]) -> np.ndarray:
@@ -95,14 +98,14 @@ def bm25(words: WordCounts, stems: Sequence[int]) -> np.ndarray:
       >>> bm25(words, [0]).round(3).tolist()
       [0.609, 0.0]
     """
-    counts, lengths = words
+    starts, all_rows, counts, lengths = words
     n, scores = len(lengths), np.zeros(len(lengths), np.float32)
     mean = max(float(lengths.sum(dtype=np.float64)) / max(n, 1), 1e-9)
     saturation = K1 * (1 - B) + K1 * B / mean * lengths
     for number, repeats in zip(*np.unique(np.asarray(stems, np.int64), return_counts=True)):
-        if number < counts.shape[1]:
-            column = slice(*counts.indptr[number : number + 2])
-            rows, c = counts.indices[column], counts.data[column]
+        if number + 1 < len(starts):
+            column = slice(*starts[number : number + 2])
+            rows, c = all_rows[column], counts[column]
             idf = np.log1p((n - len(rows) + 0.5) / (len(rows) + 0.5)) * repeats * (K1 + 1)
             scores[rows] += np.float32(idf) * c / (c + saturation[rows])
     return scores
@@ -153,7 +156,8 @@ def ranked(
         if mode != "vectors":
             scores = bm25(state.words, numbers)
             worded = best_rows(scores, depth, least=1e-30)
-            places = worded if mode == "words" else np.union1d(places, worded)  # rising
+            both = sorted({*places.tolist(), *worded.tolist()})
+            places = worded if mode == "words" else np.array(both, np.int64)
         if mode == "hybrid":
             cosines = cosines_with(state.vectors[places], query)
             joined = joined_scores(cosines, scores[places], weight)
