@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from trax import shapes
 
+from siamese.course.model import tower_weights
 from siamese.errors import CheckpointError, DataError
 from siamese.nn.encoder import Encoder, encode_few
 from siamese.nn.tower import DROPOUT_PARTS, PAD, Dropout, TowerConfig, dropped, encode
 
 sys.path.append(str(Path(__file__).parents[1] / "course"))
 from stock_trax import COURSE as COURSE_CELLS
-from stock_trax import named
 
 VOCAB, D_MODEL = 50, 8
 COURSE = TowerConfig(VOCAB, D_MODEL)
@@ -41,7 +41,7 @@ def test_equals_the_trax_model_on_the_same_weights():
     model = COURSE_CELLS["Siamese"](VOCAB, D_MODEL)
     batch = padded(questions(5), 16)
     model.init(shapes.signature((batch, batch)))
-    weights = named(model.weights[0])
+    weights = tower_weights(model)
     expected = model.sublayers[0](batch)
     np.testing.assert_allclose(encode(weights, batch, COURSE), expected, rtol=0, atol=1e-6)
     vectors = Encoder(COURSE, weights).encode(questions(5), length=16)
