@@ -196,7 +196,9 @@ def _few(
     claim(os.path.join(output, MODEL_NAME), flags.overwrite)
     count, duplicates = len(pairs), int(pairs.is_duplicate.sum())
     usual = next((roc_auc for least, roc_auc in USUALLY if count >= least), None)
-    known = f"On a forum about as many raised the ROC AUC on other queries from 0.783 to {usual:.3f}."
+    known = (
+        f"On a forum about as many raised the ROC AUC on other queries from 0.783 to {usual:.3f}."
+    )
     if usual is None:
         known = f"Fewer than {USUALLY[-1][0]} were not tried: expect little of them."
     if duplicates == count:

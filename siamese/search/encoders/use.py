@@ -20,6 +20,7 @@ from __future__ import annotations
 import contextlib
 import io
 import threading
+import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
@@ -47,8 +48,13 @@ _RUN = 384  # tokens in the convolutions at once: their arrays of 2 MB stay in t
 
 def _share(archive: bytes, reader: int) -> dict[str, np.ndarray]:
     """A reader's share of the arrays of an .npz archive, which each opens anew: threads cannot share it."""
-    with np.load(io.BytesIO(archive), allow_pickle=False) as arrays:
-        return {name: arrays[name] for name in arrays.files[reader::_READERS]}
+    arrays = {}
+    with zipfile.ZipFile(io.BytesIO(archive)) as files:
+        for name in files.namelist()[reader::_READERS]:
+            content = io.BytesIO(files.read(name))  # np.load takes longer, piece by piece.
+            array = np.lib.format.read_array(content, allow_pickle=False)
+            arrays[name.removesuffix(".npy")] = array
+    return arrays
 
 
 class UniversalSentenceEncoder(FrozenEncoder):
@@ -68,7 +74,7 @@ class UniversalSentenceEncoder(FrozenEncoder):
             self._pieces = Pieces(contents[1])  # meanwhile
             weights = {name: array for arrays in reading for name, array in arrays.items()}
         self.respelled = Spelling(self._pieces)
-        self._embedding = np.stack([weights.pop(f"q{part + 1}") for part in range(_PARTS)])
+        self._embedding = [weights.pop(f"q{part + 1}") for part in range(_PARTS)]
         self._weights = weights
         self._projection = [  # of the three convolutions, side by side
             np.concatenate([self._weights[name + order] for order in "235"], axis=-1)
@@ -137,9 +143,12 @@ class UniversalSentenceEncoder(FrozenEncoder):
 
     def _rows(self, ids: np.ndarray) -> np.ndarray:
         """The embedding's rows, float32 [ids, 512]."""
-        part = ids % _PARTS
-        scale, lowest = self._weights["scale"], self._weights["lo"]
-        return self._embedding[part, ids // _PARTS] * scale[part, None] + lowest[part, None]
+        rows = np.empty((len(ids), SIZE), np.float32)
+        scales = zip(self._embedding, self._weights["scale"], self._weights["lo"])
+        for part, (embedding, scale, lowest) in enumerate(scales):
+            here = ids % _PARTS == part
+            rows[here] = embedding[ids[here] // _PARTS] * scale + lowest
+        return rows
 
     def _features(self, places, rows, inputs, products) -> np.ndarray:
         """Rows and n-grams of the tokens of some texts, float32 [tokens, 1280].
