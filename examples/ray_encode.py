@@ -26,7 +26,7 @@ BLOCK = 4 * BATCH
 WORKER = {"num_cpus": 0.5}
 HELPER = {"num_cpus": 0.25}  # reads or writes
 # One core for each worker: NPROC is the number of XLA's threads. Ray sets that of NumPy's.
-ONE_THREAD = {"NPROC": "1", "TOKENIZERS_PARALLELISM": "false"}
+ONE_THREAD = {"NPROC": "1", "LOKY_MAX_CPU_COUNT": "1", "TOKENIZERS_PARALLELISM": "false"}
 
 
 class Encode:
@@ -41,7 +41,7 @@ class Encode:
     def __call__(self, table: pyarrow.Table) -> pyarrow.Table:
         """The table with one more column, `vector`."""
         texts = [text or "" for text in table[self.column].to_pylist()]
-        vectors = self.detector.encode(texts, processes=1)
+        vectors = self.detector.encode(texts)
         flat = pyarrow.array(vectors.ravel())
         column = pyarrow.FixedSizeListArray.from_arrays(flat, vectors.shape[1])
         return table.append_column("vector", column)

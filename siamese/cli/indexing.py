@@ -66,11 +66,8 @@ def index_build(flags: argparse.Namespace) -> Facts:
         kept = reading.reading_options(flags, "column id_column drop_repeated")
         index.reading = kept | {"repeated": questions.report.repeated}
     note(f'Ask it: siamese search {output} "..."')
-    facts = {
-        "output": output,
-        "questions": len(questions.ids),
-        "left_out": questions.report.rows - questions.report.kept,
-    }
+    facts = {"output": output, "questions": len(questions.ids)}
+    facts["left_out"] = questions.report.rows - questions.report.kept
     seconds = round(time.monotonic() - begun, 1)
     return {**facts, "bytes": os.path.getsize(output), "seconds": seconds}
 
@@ -89,12 +86,8 @@ def index_add(flags: argparse.Namespace) -> Facts:
         reading.note_cut(detector, texts)
         with elapsed(f"Encoding {counted(len(texts), 'question')}"):
             _, added, replaced, skipped = index.add(texts, ids=ids, columns=questions.columns)
-        facts = {"added": added, "replaced": replaced, "skipped": skipped}
-        return {
-            **facts,
-            "left_out": questions.report.rows - questions.report.kept,
-            "questions": len(index),
-        }
+        facts, report = {"added": added, "replaced": replaced, "skipped": skipped}, questions.report
+        return {**facts, "left_out": report.rows - report.kept, "questions": len(index)}
 
 
 @command(
@@ -173,31 +166,29 @@ def _pairs(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Resu
     if flags.regroup:
         raise ArgumentError("--pairs and --differences make no groups; leave out --regroup.")
     entries, vectors, detector, *_ = index.snapshot()
-    cut = facts["threshold"]
-    least, decide = detector.rule(cut)
-
-    def scores_of(one: np.ndarray, two: np.ndarray) -> np.ndarray:
-        return detector.scores_of(vectors[one], vectors[two])
+    least, decide = detector.rule(facts["threshold"])
 
     def allowed(one: np.ndarray, two: np.ndarray) -> np.ndarray:
-        return in_blocks(scores_of, one, two) > detector.border(cut)
+        return in_blocks(lambda i, j: decide(vectors[i], vectors[j]), one, two)
 
     with elapsed(f"Comparing {counted(len(entries), 'question')}"):
         first, second, cosines, lowest = strongest_pairs(vectors, least, decide and allowed)
     if lowest > least:
         note(f"There are too many pairs: only those above {lowest:.4f} are written.")
-    scores = in_blocks(scores_of, first, second) if decide else cosines
-    rows, columns = [], (*PAIR_COLUMNS, *["probability"] * detector.decides_by_parts)
+    scores, rows, columns = cosines, [], list(PAIR_COLUMNS)
+    if decide:
+        columns.append("probability")
+        scores = in_blocks(lambda i, j: detector.scores_of(vectors[i], vectors[j]), first, second)
     for at in np.argsort(-scores, kind="stable"):
         row = _pair(entries, first[at], second[at], float(cosines[at]))
-        if detector.decides_by_parts:
+        if decide:
             row["probability"] = float(scores[at])
         if flags.differences:
             row["differs"] = "; ".join(differences(row["question1"], row["question2"]))
         if flags.pairs or row["differs"]:
             rows.append(row)
     facts |= {"questions": len(entries), "pairs": len(rows), "measure": detector.measure}
-    columns += () if flags.pairs else ("differs",)
+    columns += [] if flags.pairs else ["differs"]
     return table_result(flags, rows, columns, facts)
 
 

@@ -84,7 +84,9 @@ def train(flags: argparse.Namespace) -> Result:
         return _few(pairs, start, output, changes, flags)
     test = flags.test and labelled_pairs(flags.test, flags)
     parts = split(pairs, flags.train_rows, flags.test_rows, flags.split, test=test)
-    if repeated := _trained_on(*parts):
+    # Pairs are equal but for case, blanks and quotes.
+    trained, tested = (list(map(pair_key, zip(part.question1, part.question2))) for part in parts)
+    if repeated := sum(map(set(trained).__contains__, tested)):
         note(
             f"{repeated:,} of {len(parts[1]):,} test pairs are training pairs too: the figures will be too "
             "good. Test on other pairs."
@@ -93,7 +95,10 @@ def train(flags: argparse.Namespace) -> Result:
     goes_on = os.path.exists(os.path.join(run, "checkpoint.safetensors"))
     claim(os.path.join(output, MODEL_NAME), goes_on or flags.overwrite)
     if preset == "general":
-        report = _general(parts, output, _head_of(changes), config, flags)
+        # The other changes are for the tower.
+        of_head = {n: changes[n] for n in ("seed", "batch_size", "encoder") if n in changes}
+        head = configs.TrainConfig.preset("head", **of_head)
+        report = _general(parts, output, head, config, flags)
     else:
         trainer = _run(parts, config, preset, output, flags, start)
         # A tower is measured beside the encoder that needs no training, as a head is.
@@ -105,14 +110,6 @@ def train(flags: argparse.Namespace) -> Result:
     lines += [f"Saved in {output}."] + [WORSE] * is_worse
     facts = {**report.to_dict(), "test_pairs_trained_on": repeated, "output": output}
     return "\n".join(lines), facts
-
-
-def _trained_on(train: QuestionPairs, test: QuestionPairs) -> int:
-    """How many of the test pairs are among the training pairs, but for case, blanks and quotes."""
-    trained, tested = (
-        list(map(pair_key, zip(pairs.question1, pairs.question2))) for pairs in (train, test)
-    )
-    return sum(map(set(trained).__contains__, tested))
 
 
 Parts = tuple[QuestionPairs, QuestionPairs]  # to train and to test on
@@ -141,12 +138,6 @@ def _run(
     trainer.train()
     trainer.save(questions=str(flags.questions))  # Save first: evaluation may fail.
     return trainer
-
-
-def _head_of(changes: dict[str, Any]) -> configs.TrainConfig:
-    """The head of the preset `general`; the other changes are for its tower."""
-    names = "seed", "batch_size", "encoder"
-    return configs.TrainConfig.preset("head", **{n: changes[n] for n in names if n in changes})
 
 
 def _general(

@@ -206,7 +206,12 @@ class DuplicateDetector(Decisions):
 
         CheckpointError where it cannot be written, or its encoder is an object in Python.
         """
-        return model_file.write_model(path, self)
+        model_file.check_encoder(self)
+        path = model_file.model_path(path)
+        facts = {**model_file.vector_facts(self), **self.fit, "card": self.card}
+        del facts["threshold_from"]  # The card has it.
+        model_file.write_file(path, "model", model_file.arrays_of(self), facts)
+        return path
 
     # ---- Answering ----
 
@@ -225,19 +230,14 @@ class DuplicateDetector(Decisions):
         """How many questions the model does not read to their end, see `MAX_TOKENS` and its encoder."""
         long = [text for text in questions if len(text) > MAX_TOKENS]  # A token has a character.
         by_encoder = self.encoder.cut(map(cleaned, long)) if self.encoder else 0
-        if self.tower is None:
-            return by_encoder
-        return max(
-            by_encoder, sum(len(self.vocabulary.encode(t[:LONGEST])) > MAX_TOKENS for t in long)
-        )
+        tokens = (self.vocabulary.encode(text[:LONGEST]) for text in long if self.tower)
+        return max(by_encoder, sum(len(ids) > MAX_TOKENS for ids in tokens))
 
     def encode(
         self,
         questions: Any,
         batch_size: int | None = None,
         show_progress: bool = False,
-        *,
-        processes: int | None = None,
     ) -> np.ndarray:
         """The questions' vectors, float32 [questions, d], of length 1; [d] for a single text.
 
@@ -248,7 +248,6 @@ class DuplicateDetector(Decisions):
           questions: one text, a list or a column of texts, or a table with one column of questions.
           batch_size: how many are encoded at once; what takes seconds where None.
           show_progress: show a bar on standard error for work of over two seconds.
-          processes: how many cores a pretrained encoder works on; every core where None.
 
         Raises:
           ArgumentError: `batch_size` is not a whole number of at least 1.
@@ -271,7 +270,7 @@ class DuplicateDetector(Decisions):
             read = thread.map(self._read, [distinct[part] for part in parts])
             try:
                 for part, texts_and_ids in zip(parts, read):
-                    vectors[part] = self._vectors(*texts_and_ids, processes)
+                    vectors[part] = self._vectors(*texts_and_ids)
                     if show_progress:
                         bar.update(part.stop - part.start)
             finally:
@@ -293,13 +292,11 @@ class DuplicateDetector(Decisions):
         read = list(map(self.as_read, texts))
         return read, self.tower and self.token_ids(read if self.vocabulary.folded else texts)
 
-    def _vectors(
-        self, texts: list[str], ids: Any, processes: int | None = None, length: Any = None
-    ) -> np.ndarray:
+    def _vectors(self, texts: list[str], ids: Any, length: Any = None) -> np.ndarray:
         """The vectors of texts and their token ids, padded to `length`, float32 [texts, d]."""
         parts = []
         if self.encoder is not None:
-            parts.append(self.encoder.encode(texts, processes=processes))
+            parts.append(self.encoder.encode(texts))
         if self.head is not None:
             parts.append(unit_rows(parts[0] @ self.head))
         if self.tower is not None:

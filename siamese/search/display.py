@@ -61,12 +61,12 @@ def rounded(values: Mapping[str, Any]) -> dict[str, Any]:
     return {n: round(v, 6) if isinstance(v, float) else v for n, v in values.items()}
 
 
-def json_text(value: Any, default: Any = None) -> str:
+def json_text(value: Any) -> str:
     """`json.dumps` in one line; NaN and infinity, which JSON does not have, become null."""
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=default)
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except ValueError:
-        value = json.loads(json.dumps(value, default=default), parse_constant=lambda name: None)
+        value = json.loads(json.dumps(value), parse_constant=lambda name: None)
         text = json.dumps(value, ensure_ascii=False)
     # U+2028 and the like would end a line; a lone surrogate cannot be written in UTF-8.
-    return text if text.isprintable() else json.dumps(value, default=default)
+    return text if text.isprintable() else json.dumps(value)

@@ -21,6 +21,10 @@ SPARE = 20  # times as many pairs as asked are looked at, since one question is 
 ROUNDING = 1e-6  # of a cosine: the vectors of one text, encoded twice, differ by less
 
 
+# The cosine above which questions are joined, and `decide` of `average_linkage`: `Decisions.rule`.
+Rule = tuple[float, Callable | None]
+
+
 class Member(NamedTuple):
     """A question in a duplicate group, whose central question is the one nearest to the group's mean."""
 
@@ -54,18 +58,16 @@ def duplicate_groups(vectors: Any, threshold: float | None = None) -> list[list[
     if hasattr(vectors, "snapshot"):
         entries, vectors, detector, *_ = vectors.snapshot()
         known = ~detector.without_known_words([entry["question"] for entry in entries])
-        return groups_of(vectors, linked_labels(vectors, known, *detector.rule(threshold)))
+        return groups_of(vectors, linked_labels(vectors, known, detector.rule(threshold)))
     if threshold is None:
         raise ArgumentError("duplicate_groups of vectors needs a threshold, a cosine.")
     return groups_of(vectors, average_linkage(vectors, threshold))
 
 
-def linked_labels(
-    vectors: np.ndarray, known: np.ndarray, threshold: float, decide: Callable | None
-) -> np.ndarray:
+def linked_labels(vectors: np.ndarray, known: np.ndarray, rule: Rule) -> np.ndarray:
     """Groups by `average_linkage`, int64 labels [n]; all but the `known`, bool [n], are left alone."""
     labels, some = np.arange(len(vectors)), vectors if known.all() else vectors[known]
-    labels[known] = average_linkage(some, threshold, decide=decide) + len(vectors)
+    labels[known] = average_linkage(some, rule[0], decide=rule[1]) + len(vectors)
     return labels
 
 
@@ -95,25 +97,12 @@ def _members(vectors: np.ndarray, rows: np.ndarray) -> list[Member]:
 
 
 def bound_labels(
-    vectors: np.ndarray,
-    labels: np.ndarray,
-    same: np.ndarray,
-    different: np.ndarray,
-    threshold: float,
-    decide: Callable | None = None,
+    vectors: np.ndarray, labels: np.ndarray, same: np.ndarray, different: np.ndarray, rule: Rule
 ) -> np.ndarray:
     """Groups that obey answers: pairs that are the same share a group, pairs that differ never do.
 
-    Groups are joined by the former. One that then holds a pair that differs is made again by average
-    linkage.
-
-    Args:
-      vectors: float32 [n, d].
-      labels: int64 [n].
-      same: int64 [pairs, 2], places of questions.
-      different: likewise; they do not contradict the former.
-      threshold: as of `siamese.search.linkage.average_linkage`.
-      decide: likewise.
+    Groups, int64 labels [n], are joined by the former. One that then holds a pair that differs is made
+    again by average linkage. Both kinds of pairs are int64 [pairs, 2], and do not contradict each other.
     """
     n = len(labels)
     linked = connected_groups(n, same)
@@ -124,30 +113,21 @@ def bound_labels(
     for group in np.unique(joined[inside]):
         rows = np.flatnonzero(joined == group)
         apart = np.searchsorted(rows, inside[joined[inside[:, 0]] == group])
-        options = {"parts": linked[rows], "apart": apart, "decide": decide}
-        parts = average_linkage(vectors[rows], threshold, **options)
+        options = {"parts": linked[rows], "apart": apart, "decide": rule[1]}
+        parts = average_linkage(vectors[rows], rule[0], **options)
         joined[rows] = joined.max() + 1 + parts
     return np.unique(joined, return_inverse=True)[1]
 
 
 def join_groups(
-    vectors: np.ndarray,
-    labels: np.ndarray,
-    new: np.ndarray,
-    own: np.ndarray,
-    threshold: float,
-    decide: Callable | None = None,
+    vectors: np.ndarray, labels: np.ndarray, new: np.ndarray, own: np.ndarray, rule: Rule
 ) -> np.ndarray:
     """The group of each new question: that with the largest mean cosine above a threshold, or its own.
 
-    Args:
-      vectors: float32 [n, d], those of the list.
-      labels: int64 [n], the group of each.
-      new: float32 [m, d], of length 1; they join one after the other, and may join each other.
-      own: int64 [m], the label of each where it joins none.
-      threshold: as of `siamese.search.linkage.average_linkage`.
-      decide: likewise.
+    Old questions have int64 labels [n]; new ones, [m], join one after the other, and may join each other.
+    `own`, int64 [m], is the label of each where it joins none.
     """
+    threshold, decide = rule
     vectors, labels = np.concatenate([vectors, new]), np.append(labels, own)
     for at in range(len(labels) - len(own), len(labels)):
         vector, best = vectors[at], threshold

@@ -111,16 +111,6 @@ def checksum(arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any]) -> str:
 # ---- Models ----
 
 
-def write_model(path: str | os.PathLike, detector: DuplicateDetector) -> Path:
-    """Writes a detector as a file, or into a directory as `MODEL_NAME`; returns the file's path."""
-    check_encoder(detector)
-    path = model_path(path)
-    facts = {**vector_facts(detector), **detector.fit, "card": detector.card}
-    del facts["threshold_from"]  # The card has it.
-    write_file(path, "model", arrays_of(detector), facts)
-    return path
-
-
 def arrays_of(detector: DuplicateDetector) -> dict[str, np.ndarray]:
     """A detector's arrays by name: the tower's weights, and the head where there is one."""
     return detector.weights | ({} if detector.head is None else {"head": detector.head})

@@ -19,7 +19,8 @@ def run(tmp_path, monkeypatch, capsys):
     def run(*arguments, stdin=None):
         capsys.readouterr()
         if stdin is not None:
-            monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+            raw = io.BufferedReader(io.BytesIO(stdin.encode()))
+            monkeypatch.setattr("sys.stdin", io.TextIOWrapper(raw))
         try:
             code = main(list(map(str, arguments)))
         except SystemExit as stopped:  # of argparse

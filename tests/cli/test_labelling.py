@@ -139,7 +139,7 @@ def test_what_cannot_be_fitted_is_one_sentence(refused, tmp_path):
         (["model", "--label", "3"], "--label asks about the questions", None),
         (["model", "--answers", "one.csv"], "both classes are needed", None),
         ([*label, "--answers", "other.csv"], "holds more than answers", None),
-        ([*label, "--answers", "."], "Cannot read", None),
+        ([*label, "--answers", "."], "cannot be read", None),
         (ask, "No answers: a threshold needs both", ""),
         (ask, "All 2 answers are n: a threshold needs both", "n\nn\n"),
     ):

@@ -137,7 +137,7 @@ def test_a_file_its_gzip_and_a_pipe_are_read_alike(tmp_path, monkeypatch, conten
 
     outcomes = [outcome(file_of(tmp_path, content, name)) for name in ("z.csv", "z.txt")]
     outcomes.append(outcome(file_of(tmp_path, gzip.compress(content), "z.gz")))
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(content))))
     outcomes.append(outcome("-"))
     assert all(other == outcomes[0] for other in outcomes), outcomes
     assert ("Matter, Case" in outcomes[0]) == content.startswith(b"Matter")

@@ -91,7 +91,7 @@ def test_a_saved_model_answers_without_trax_tensorflow_or_jax(tmp_path):
     assert output_of(code, arguments=[path]).split("\n")[:2] == ["True", "[]"]
 
 
-@pytest.mark.parametrize("options", [{"batch_size": 7}, {"show_progress": True}, {"processes": 1}])
+@pytest.mark.parametrize("options", [{"batch_size": 7}, {"show_progress": True}])
 def test_encode_takes_a_text_a_list_and_tables_in_batches_of_any_size(options):
     pandas = pytest.importorskip("pandas")
     texts = [*random_questions(30), "how far ?", "how far ?"]

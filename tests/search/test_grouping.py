@@ -101,7 +101,7 @@ def test_new_questions_join_the_group_with_the_best_mean():
     new = np.concatenate([unit(240)[200:], np.zeros((1, 6), np.float32)])
     new[-2] = new[-3]
     own = 1_000 + np.arange(len(new))
-    joined, members = join_groups(vectors, labels, new, own, 0.8), {}
+    joined, members = join_groups(vectors, labels, new, own, (0.8, None)), {}
     for at, label in enumerate(labels):
         members.setdefault(label, []).append(vectors[at])
     for vector, label, alone in zip(new, joined, own):
@@ -116,12 +116,12 @@ def test_answers_bind_and_the_rest_is_average_linkage():
     vectors = unit(120)
     labels = average_linkage(vectors, 0.8)
     none = np.zeros((0, 2), np.int64)
-    unbound = bound_labels(vectors, labels, none, none, 0.8)
+    unbound = bound_labels(vectors, labels, none, none, (0.8, None))
     assert len({*zip(labels, unbound)}) == len({*labels}) == len({*unbound})
     largest = np.flatnonzero(labels == np.bincount(labels).argmax())
     apart = np.array([largest[:2]])
     same = np.array([[largest[0], (labels != labels[largest[0]]).argmax()]])
-    bound = bound_labels(vectors, labels, same, apart, 0.8)
+    bound = bound_labels(vectors, labels, same, apart, (0.8, None))
     assert bound[largest[0]] != bound[largest[1]] and bound[same[0, 0]] == bound[same[0, 1]]
     touched = np.isin(labels, labels[[*largest[:2], same[0, 1]]])
     assert len({*zip(labels[~touched], bound[~touched])}) == len({*labels[~touched]})

@@ -24,7 +24,7 @@ from typing import Any, BinaryIO
 from siamese.data.readers.columns import Parts, columns_called, normal_name, read_spec, shown_names
 from siamese.data.readers.report import ReadReport
 from siamese.data.readers.tables import Table, memory_table, parquet_table, workbook_table
-from siamese.errors import ArgumentError, DataError, SiameseError
+from siamese.errors import ArgumentError, DataError, MissingDependencyError, SiameseError
 
 LONGEST_LINE = 16 << 20  # characters; a longer line would fill the memory
 LARGEST_WORKBOOK = 1 << 30  # bytes of a Parquet or Excel file that comes gzipped or through a pipe
@@ -165,10 +165,7 @@ def open_rows(
 def _open_bytes(path: str | os.PathLike) -> contextlib.AbstractContextManager[BinaryIO]:
     """A file, or standard input for '-', which stays open."""
     if str(path) in ("-", "/dev/stdin"):
-        stream: Any = sys.stdin.buffer
-        return contextlib.nullcontext(
-            stream if hasattr(stream, "peek") else io.BufferedReader(stream)
-        )
+        return contextlib.nullcontext(sys.stdin.buffer)
     try:
         return open(path, "rb")
     except (OSError, ValueError) as error:
@@ -183,6 +180,11 @@ def _reading(report: ReadReport) -> Iterator[None]:
         yield
     except (SiameseError, MemoryError):
         raise
+    except ModuleNotFoundError as error:
+        package = str(error.name).replace("_", "-")
+        raise MissingDependencyError(
+            f"{report.path} is a workbook or a Parquet file, which {package} reads: pip install {package}"
+        ) from None
     except Exception as error:  # They have no common base.
         after = f" after row {report.rows:,}" if report.rows else ""
         raise DataError(f"{report.path} is damaged: reading failed{after} ({error}).") from error
@@ -211,8 +213,10 @@ def _recognised(file: Any, report: ReadReport, known: set[str], encoding: str | 
             file = io.BytesIO(file.read(LARGEST_WORKBOOK))
             if file.getbuffer().nbytes == LARGEST_WORKBOOK:
                 raise DataError(f"{name} is too large to be read gzipped or from a pipe.")
-        read = parquet_table if head.startswith(b"PAR1") else workbook_table
-        return _table_rows(report, read(file, name))
+        is_parquet = head.startswith(b"PAR1")
+        return _table_rows(
+            report, parquet_table(file) if is_parquet else workbook_table(file, name)
+        )
     mark = next((codec for magic, codec in _MARKS.items() if head.startswith(magic)), None)
     is_binary = head.startswith(b"%PDF") or len(_CONTROL.findall(head)) > 3 + len(head) / 20
     if is_binary and not mark and not encoding:

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from siamese.data.readers.columns import normal_name
-from siamese.errors import ArgumentError, DataError, MissingDependencyError
+from siamese.errors import ArgumentError, DataError
 
 # Names of the column with the questions in a table.
 USUAL_NAMES = ("question", "questions", "text", "title", "sentence", "query")
@@ -27,14 +27,10 @@ def question_places(names: Sequence[str]) -> list[int]:
 Table = tuple[str, list[str], Iterator[tuple[int, list]]]  # format, header, rows with their numbers
 
 
-def parquet_table(file: BinaryIO, name: str) -> Table:
+def parquet_table(file: BinaryIO) -> Table:
     """A Parquet file; its rows are counted from 1."""
-    try:
-        import pyarrow.parquet
-    except ImportError:
-        raise MissingDependencyError(
-            f"{name} is a Parquet file; reading it needs pyarrow: pip install pyarrow."
-        ) from None
+    import pyarrow.parquet
+
     parquet = pyarrow.parquet.ParquetFile(file)
     batches = parquet.iter_batches(batch_size=4096)  # rows in memory at once
     rows = (row for batch in batches for row in zip(*(c.to_pylist() for c in batch.columns)))
@@ -43,13 +39,8 @@ def parquet_table(file: BinaryIO, name: str) -> Table:
 
 def workbook_table(file: BinaryIO, name: str) -> Table:
     """An Excel workbook with one filled sheet; its rows are counted as there."""
-    try:
-        import python_calamine
-    except ImportError:
-        raise MissingDependencyError(
-            f"{name} is an Excel workbook or a ZIP archive; reading a workbook needs python-calamine: "
-            "pip install python-calamine."
-        ) from None
+    import python_calamine
+
     try:
         book = python_calamine.CalamineWorkbook.from_filelike(file)
         tables = {of: book.get_sheet_by_name(of).to_python(False) for of in book.sheet_names}

@@ -39,14 +39,14 @@ class FrozenEncoder:
       name: the specification that `find_encoder` takes, such as 'use+wordllama'.
       fingerprint: the SHA-256 of weights and token model, in hexadecimal; None for an object.
       size: the numbers of a vector.
-      vectors: function (texts that are not blank, processes) -> unit vectors, float32 [texts, size].
+      vectors: function of texts that are not blank -> unit vectors, float32 [texts, size].
     """
 
     def __init__(self, name: str, fingerprint: str | None, size: int, vectors: Callable):
         self.name, self.fingerprint, self.size, self._vectors = name, fingerprint, size, vectors
 
-    def encode(self, texts: Sequence[str], *, processes: int | None = None) -> np.ndarray:
-        """The texts' vectors, float32 [texts, size], of length 1, on so many cores (None: all).
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        """The texts' vectors, float32 [texts, size], of length 1.
 
         The row of a blank text is zero, and so is that of a text without any known token. A text's vector
         is the same alone or in company (to 1e-6).
@@ -64,7 +64,7 @@ class FrozenEncoder:
         vectors = np.zeros((len(texts), self.size), np.float32)
         full = np.flatnonzero([bool(text.strip()) for text in texts])
         if len(full):
-            vectors[full] = self._vectors([texts[place] for place in full], processes)
+            vectors[full] = self._vectors([texts[place] for place in full])
         return vectors
 
     def cut(self, texts: Iterable[str]) -> int:
@@ -132,9 +132,8 @@ def _joined(parts: Sequence[FrozenEncoder]) -> FrozenEncoder:
     """
     fingerprints = "\n".join(part.fingerprint for part in parts)
 
-    def vectors(texts: list[str], processes: int | None) -> np.ndarray:
-        sides = [part.encode(texts, processes=processes) for part in parts]
-        return unit_rows(np.concatenate(sides, axis=1))
+    def vectors(texts: list[str]) -> np.ndarray:
+        return unit_rows(np.concatenate([part.encode(texts) for part in parts], axis=1))
 
     name, size = "+".join(part.name for part in parts), sum(part.size for part in parts)
     digest = hashlib.sha256(fingerprints.encode()).hexdigest()
@@ -153,7 +152,7 @@ def _from_object(encoder: Any, name: str, fingerprint: str | None = None) -> Fro
         )
     size = _checked(encode(["How far is it?"]), name, 1).shape[1]
 
-    def vectors(texts: list[str], processes: int | None) -> np.ndarray:
+    def vectors(texts: list[str]) -> np.ndarray:
         return _checked(encode(texts), name, len(texts), size)
 
     return FrozenEncoder(name, fingerprint, size, vectors)
@@ -203,7 +202,7 @@ def _wordllama() -> FrozenEncoder:
     # Long rows are shortened most, so that no single token rules the mean.
     table /= np.sqrt(np.maximum(np.linalg.norm(table, axis=1, keepdims=True), 1e-12))
 
-    def vectors(texts: list[str], processes: int | None) -> np.ndarray:
+    def vectors(texts: list[str]) -> np.ndarray:
         """The mean of a text's tokens' rows, scaled to length 1."""
         from scipy.sparse import csr_array
 

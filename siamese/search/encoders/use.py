@@ -91,14 +91,14 @@ class UniversalSentenceEncoder(FrozenEncoder):
         long = (valid_unicode(text) for text in texts if len(text) > MOST_TOKENS)
         return sum(len(self._pieces.library.encode(text).ids) > MOST_TOKENS for text in long)
 
-    def _of_texts(self, texts: list[str], processes: int | None) -> np.ndarray:
+    def _of_texts(self, texts: list[str]) -> np.ndarray:
         tasks = [texts[task] for task in runs(list(map(len, texts)), _TASK)]
         with self._one_blas_thread():
             if len(tasks) == 1:
                 return self._of_task(texts)
             from joblib import cpu_count
 
-            with ThreadPoolExecutor(processes or cpu_count()) as pool:
+            with ThreadPoolExecutor(cpu_count()) as pool:
                 return np.concatenate(list(pool.map(self._of_task, tasks)))
 
     @contextlib.contextmanager

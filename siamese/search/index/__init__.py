@@ -190,11 +190,13 @@ class QuestionIndex:
 
     def remove(self, ids: Iterable[str | int]) -> int:
         """Removes questions by their ids; returns how many. With an unknown id (ArgumentError) none."""
-        ids = [ids] if isinstance(ids, (str, int)) else list(ids)
+        ids = {str(i) for i in ([ids] if isinstance(ids, (str, int)) else ids)}
         with self._moment(change=True) as db:
-            rows = [row for row, *_ in rows_of.rows_with(db, ids)]
-            rows_of.delete(db, rows)
-        return len(rows)
+            row_of = {i: row for row, i, *_ in rows_of.rows_where(db, "id", ids)}
+            for i in ids - row_of.keys():
+                raise ArgumentError(f"There is no question with the id {i!r} in the index.")
+            rows_of.delete(db, row_of.values())
+        return len(ids)
 
     def set_threshold(self, fit: Mapping[str, Any]) -> None:
         """Stores a threshold and a calibration of the index's own; {} brings back those of the model.
@@ -249,7 +251,7 @@ class QuestionIndex:
             texts = [text for (text,) in db.execute("select text from question order by row")]
         cut = detector.threshold if threshold is None else float(threshold)
         known, change = ~detector.without_known_words(texts), not self._file.read_only
-        linked = linked_labels(state.vectors, known, *detector.rule(cut))
+        linked = linked_labels(state.vectors, known, detector.rule(cut))
         with self._moment(change) as db:
             anew = threshold is None and self._detector.fit != detector.fit  # fitted meanwhile
             if change and not anew:  # Meanwhile questions may have gone or come, too.
@@ -277,7 +279,7 @@ class QuestionIndex:
     def answers(self) -> QuestionPairs:
         """The answers that the index has, as labelled pairs."""
         with self._moment() as db:
-            rows = stored_groups.answered_texts(db)
+            rows = db.execute(stored_groups.ANSWERED_TEXTS).fetchall()
         return QuestionPairs(*map(list, zip(*rows))) if rows else QuestionPairs([], [], [])
 
     # ---- Asking ----

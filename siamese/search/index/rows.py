@@ -138,15 +138,6 @@ def rows_where(db: sqlite3.Connection, column: str, values: Iterable[Any]) -> li
     return db.execute(query, (json.dumps(list(values)),)).fetchall()
 
 
-def rows_with(db: sqlite3.Connection, ids: Iterable[str | int]) -> list[tuple]:
-    """`rows_where` of ids, each once; ArgumentError for an id that is not there."""
-    ids = {str(i): None for i in ids}
-    rows = rows_where(db, "id", ids)
-    for i in ids.keys() - {i for _, i, *_ in rows}:
-        raise ArgumentError(f"There is no question with the id {i!r} in the index.")
-    return rows
-
-
 def entry(row: tuple) -> dict[str, Any]:
     """One of `rows_where` as id, question and columns."""
     _, i, _, text, columns = row

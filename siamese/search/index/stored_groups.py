@@ -12,9 +12,15 @@ from siamese.data.clusters import connected_groups
 from siamese.data.text import folded
 from siamese.errors import ArgumentError, DataError
 from siamese.search.detector import DuplicateDetector
-from siamese.search.groups import Member, bound_labels, groups_of, join_groups
+from siamese.search.groups import Member, Rule, bound_labels, groups_of, join_groups
 from siamese.search.index.file import settings, write_settings
 from siamese.search.index.rows import INSIDE, State, entry, rows_where
+
+# The answers with the questions' texts, in the order in which they came.
+ANSWERED_TEXTS = (
+    "select one.text, two.text, is_duplicate from answer join question one on one.row = row1 "
+    "join question two on two.row = row2 order by answer.rowid"
+)
 
 
 class Snapshot(NamedTuple):
@@ -60,14 +66,12 @@ def read_labels(db: sqlite3.Connection, state: State, threshold: float | None = 
     return labels
 
 
-def bound(
-    db: sqlite3.Connection, state: State, labels: np.ndarray, rule: tuple[float, Any]
-) -> np.ndarray:
-    """Groups that obey the answers, int64 labels, from groups that do not; see `DuplicateDetector.rule`."""
+def bound(db: sqlite3.Connection, state: State, labels: np.ndarray, rule: Rule) -> np.ndarray:
+    """Groups that obey the answers, int64 labels, from groups that do not."""
     answers = read_answers(db)
     answers = answers[np.isin(answers[:, :2], state.rows).all(axis=1)]
     pairs, same = np.searchsorted(state.rows, answers[:, :2]), answers[:, 2] == 1
-    return bound_labels(state.vectors, labels, pairs[same], pairs[~same], *rule)
+    return bound_labels(state.vectors, labels, pairs[same], pairs[~same], rule)
 
 
 def write_labels(
@@ -99,16 +103,16 @@ def extend(db: sqlite3.Connection, state: State, detector: DuplicateDetector) ->
         return rows[~detector.without_known_words(texts)]
 
     new = np.searchsorted(rows, known(rows[n:]))
-    cut, decide = detector.rule(grouping["threshold"])
+    rule = detector.rule(grouping["threshold"])
     similar = np.zeros(n, bool)
     for at in range(0, len(new), 64):
-        similar |= (vectors[:n] @ vectors[new[at : at + 64]].T > cut).any(axis=1)
+        similar |= (vectors[:n] @ vectors[new[at : at + 64]].T > rule[0]).any(axis=1)
     near = known(rows[:n][similar]).tolist()
     query = f"select row, first from grouped where first in (select first from grouped where row {INSIDE})"
     first_of = dict(zip(near, near)) | dict(db.execute(query, (json.dumps(near),)).fetchall())
     old = vectors[np.searchsorted(rows, np.array([*first_of], np.int64))]
     firsts = np.array([*first_of.values()], np.int64)
-    joined = join_groups(old, firsts, vectors[new], rows[new], cut, decide).tolist()
+    joined = join_groups(old, firsts, vectors[new], rows[new], rule).tolist()
     pairs = [(row, first) for row, first in zip(rows[new].tolist(), joined) if row != first]
     values = [*pairs, *((first, first) for _, first in pairs)]
     db.executemany("insert or ignore into grouped values (?, ?)", values)
@@ -121,15 +125,6 @@ def extend(db: sqlite3.Connection, state: State, detector: DuplicateDetector) ->
 def read_answers(db: sqlite3.Connection) -> np.ndarray:
     """The answers, int64 [answers, 3]: two rows, and whether they are duplicates."""
     return np.array(db.execute("select * from answer").fetchall(), np.int64).reshape(-1, 3)
-
-
-def answered_texts(db: sqlite3.Connection) -> list[tuple[str, str, int]]:
-    """The answers with the questions' texts, in the order in which they came."""
-    query = (
-        "select one.text, two.text, is_duplicate from answer join question one on one.row = row1 "
-        "join question two on two.row = row2 order by answer.rowid"
-    )
-    return db.execute(query).fetchall()
 
 
 def add_answers(db: sqlite3.Connection, pairs: Any, forget: bool) -> int:
