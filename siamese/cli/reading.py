@@ -153,10 +153,8 @@ def opened(
         )
     else:
         flags.list_since = time.monotonic()
-        detector, questions = (
-            DuplicateDetector.load(flags.model or "use"),
-            question_list(path, flags),
-        )
+        detector = DuplicateDetector.load(flags.model or "use")
+        questions = question_list(path, flags)
         note_default(detector, flags)
         if flags.command == "duplicates":  # Its table has the number of the data row, from 0.
             rows = zip(questions.rows, questions.columns or [{}] * len(questions.rows))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
@@ -314,11 +314,11 @@ class DuplicateDetector(Decisions):
 
         One question is compared with each of a list; lists of different lengths are an ArgumentError.
         """
-        return _answer(question1, question2, cosines_with(*self._pairs(question1, question2)))
+        return self._compared(cosines_with, question1, question2)
 
     def score(self, question1: Any, question2: Any) -> Any:
         """What decides, see `scores_of`; arguments and shape as `similarity`."""
-        return _answer(question1, question2, self.scores_of(*self._pairs(question1, question2)))
+        return self._compared(self.scores_of, question1, question2)
 
     def probability(self, question1: Any, question2: Any) -> Any:
         """The probability of two questions (or lists, pair by pair); ArgumentError without calibration."""
@@ -327,8 +327,11 @@ class DuplicateDetector(Decisions):
                 "This model has no calibration, so no probabilities. Fit one on labelled pairs: "
                 "`siamese threshold MODEL --answers FILE`."
             )
-        scores = self.scores_of(*self._pairs(question1, question2))
-        return _answer(question1, question2, self.probabilities_of(scores))
+
+        def measure(*sides: np.ndarray) -> np.ndarray:
+            return self.probabilities_of(self.scores_of(*sides))
+
+        return self._compared(measure, question1, question2)
 
     def predict(self, question1: Any, question2: Any, threshold: float | None = None) -> Any:
         """Whether two questions (or two lists, pair by pair) have a score above a threshold or the own."""
@@ -340,6 +343,15 @@ class DuplicateDetector(Decisions):
     ) -> list[tuple[float, float | None, bool]]:
         """`judged` for the pairs of two lists of questions."""
         return self.judged(*self._pairs(question1, question2), threshold)
+
+    def _compared(self, measure: Callable, question1: Any, question2: Any) -> Any:
+        """The one value of two texts as a float, or the values of lists."""
+        values = measure(*self._pairs(question1, question2))
+        return (
+            float(values[0])
+            if isinstance(question1, str) and isinstance(question2, str)
+            else values
+        )
 
     def _pairs(self, question1: Any, question2: Any) -> tuple[np.ndarray, np.ndarray]:
         """The vectors of pairs, float32 [pairs, d] for each side."""
@@ -389,9 +401,3 @@ class DuplicateDetector(Decisions):
             for t in map(self.as_read, questions)
         )
         return ~np.fromiter(known, bool)
-
-
-def _answer(question1: Any, question2: Any, values: np.ndarray) -> Any:
-    """The one value of two texts as a float, or the values of lists."""
-    single = isinstance(question1, str) and isinstance(question2, str)
-    return float(values[0]) if single else values

@@ -83,13 +83,12 @@ def read_file(path: str | os.PathLike, kind: str) -> tuple[dict[str, np.ndarray]
                     f"{path} is a safetensors file of another program, not a {kind}. {MAKERS[kind]}."
                 )
             facts = dict(json.loads(metadata[FORMAT]))
-            if facts.get("version") != VERSION:
+            found = facts.get("kind"), facts.get("version")
+            if found != (kind, VERSION):
                 raise CheckpointError(
-                    f"{path} has format version {facts.get('version')!r:.20}; this siamese reads "
-                    f"version {VERSION}. {MAKERS[kind]}."
+                    f"{path} is a {found[0]!s:.40} of version {found[1]!r:.20}; this siamese reads a "
+                    f"{kind} of version {VERSION} here. {MAKERS[kind]}."
                 )
-            if facts.get("kind") != kind:
-                raise CheckpointError(f"{path} is a {facts.get('kind')!s:.40}, not a {kind}.")
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         body = {name: value for name, value in facts.items() if name != "sha256"}
         if facts.get("sha256") != checksum(arrays, body):

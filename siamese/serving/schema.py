@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 
 from pydantic import BeforeValidator, ConfigDict, Field, create_model
 
+from siamese.data.readers.tables import as_whole
 from siamese.search.explain import WordEffect
 from siamese.search.index import Added, Hit
 
@@ -20,11 +21,7 @@ Short = Annotated[str, Field(max_length=1_000, pattern=VISIBLE)]  # each word is
 
 def whole(**bounds: Any) -> Any:
     """The type of a whole number; 7.0 is one, as in JSON's schema."""
-
-    def convert(value: Any) -> Any:
-        return int(value) if isinstance(value, float) and value.is_integer() else value
-
-    return Annotated[int, Field(**bounds), BeforeValidator(convert)]
+    return Annotated[int, Field(**bounds), BeforeValidator(as_whole)]
 
 
 def several(kind: Any, most: int = 1000) -> Any:

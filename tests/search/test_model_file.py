@@ -101,14 +101,16 @@ def test_what_is_no_file_of_this_kind_and_version_is_refused(path):
     folder, link = path.parent, path.with_name("link")
     link.symlink_to(path.name)
     write_file(link, "model", arrays(), {})  # A link is followed.
-    assert link.is_symlink() and "is a model, not a checkpoint" in refusal(link, "checkpoint")
+    assert link.is_symlink() and "is a model of version" in refusal(link, "checkpoint")
     assert "There is no checkpoint at" in refusal(folder / "none", "checkpoint")
     assert "which is not a file" in refusal(folder)
     path.write_bytes(save({"a": np.zeros(1, "f")}))
     assert "of another program" in refusal(path)
     versions = {"format": "siamese", "kind": "model", "version": VERSION + 1}
     path.write_bytes(save({}, {"siamese": json.dumps(versions)}))
-    assert f"format version {VERSION + 1}; this siamese reads version {VERSION}" in refusal(path)
+    assert f"version {VERSION + 1}; this siamese reads a model of version {VERSION}" in refusal(
+        path
+    )
     for text in ("", "3", "[]", "{}", "[" * 100_000, '{"format": "siamese", "version": [1]}'):
         path.write_bytes(save({}, {"siamese": text}))
         refusal(path)

@@ -18,7 +18,7 @@ import sys
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, dropwhile, islice
+from itertools import chain, islice
 from typing import Any, BinaryIO
 
 from siamese.data.readers.columns import Parts, columns_called, normal_name, read_spec, shown_names
@@ -237,7 +237,7 @@ def _text_rows(text: io.TextIOWrapper, report: ReadReport, known: set[str]) -> R
     lines = _lines(text, report.path)
     start = list(islice(lines, HEAD_LINES))
     lines = chain(start, lines)
-    head = list(dropwhile(lambda line: not line[1].strip(), start))  # blank lines above
+    head = [line for line in start if line[1].strip()]
     if not head:
         raise DataError(f"{report.path} is empty.")
     (number, first), *_ = head
@@ -272,9 +272,8 @@ def _delimiter(head: list[str], known: set[str]) -> str | None:
 
     None of plain text, in which a blank follows a comma.
     """
-    first, *others = filter(str.strip, head)
-    headers = {mark: next(csv.reader([first], delimiter=mark), []) for mark in DELIMITERS}
-
+    first, *others = head
+    headers = {mark: next(csv.reader([first], delimiter=mark)) for mark in DELIMITERS}
     hits = {mark: len(known & set(map(normal_name, names))) for mark, names in headers.items()}
     mark = max(DELIMITERS, key=lambda mark: (hits[mark], first.count(mark)))
     names = headers[mark]
@@ -291,17 +290,13 @@ def _delimiter(head: list[str], known: set[str]) -> str | None:
 def _refuse_late_header(head: list[tuple[int, str]], known: set[str], name: str) -> None:
     """Refuses a text whose first line is none of the table that begins below it: a comment, a title."""
     for at in range(1, min(len(head) - 1, 10)):
-        number, line = head[at]
-        if not line.strip():
-            continue
         for mark in DELIMITERS:
-            table = csv.reader([below for _, below in head[at:]], delimiter=mark)
-            names, *rows = filter(None, table)
+            names, *rows = csv.reader([line for _, line in head[at:]], delimiter=mark)
             alike = len(names) > 1 and all(len(row) == len(names) for row in rows)
             short = all(len(name.split()) <= 3 and not name.endswith("?") for name in names)
             if rows and alike and short and known.intersection(map(normal_name, names)):
                 raise DataError(
-                    f"{name}, line {number} looks like the header of a table ({shown_names(names)}). "
+                    f"{name}, line {head[at][0]} looks like the header of a table ({shown_names(names)}). "
                     "Delete the lines above it."
                 )
 

@@ -62,7 +62,7 @@ def workbook_table(file: BinaryIO, name: str) -> Table:
             f"{name}, row {row} of the sheet is no header: one cell, and more below it. Delete the rows "
             "above the header."
         )
-    cells = ((at, list(map(_sheet_value, row))) for at, row in body)
+    cells = ((at, [None if cell == "" else as_whole(cell) for cell in row]) for at, row in body)
     return f"Excel workbook, sheet {sheet}", list(map(str, header)), cells
 
 
@@ -139,10 +139,8 @@ def _is_missing(value: Any) -> bool:
     return is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
-def _sheet_value(value: Any) -> Any:
-    """None for an empty cell; whole floats, which all numbers of a sheet are, as whole numbers."""
-    if value == "":
-        return None
+def as_whole(value: Any) -> Any:
+    """A whole float, as sheets, pandas and JSON have them, as a whole number; others as they are."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -173,7 +171,5 @@ def id_text(value: Any) -> str:
     """An id as text; empty where it is missing. Whole floats, as pandas has them, lose their .0."""
     if type(value) is str:
         return value.strip()
-    value = json_value(value)
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
+    value = as_whole(json_value(value))
     return "" if value is None else str(value).strip()

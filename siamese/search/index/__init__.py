@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,7 +43,7 @@ class Added(NamedTuple):
     skipped: int  # They were there.
 
 
-class QuestionIndex:
+class QuestionIndex(AbstractContextManager):
     """Questions encoded once and searched many times; threads and processes may share it.
 
     Ids are text; whole numbers become their decimal text. What another process changes in the file, the
@@ -70,9 +70,6 @@ class QuestionIndex:
 
     def __repr__(self) -> str:
         return f"QuestionIndex({len(self):,} questions)"
-
-    def __enter__(self) -> QuestionIndex:
-        return self
 
     def __exit__(self, *exception: object) -> None:
         self.close()
@@ -353,7 +350,11 @@ class QuestionIndex:
         return answers[0] if isinstance(questions, str) else answers
 
     def export(self, path: str | os.PathLike) -> int:
-        """Writes the questions as a Parquet file; see `siamese.search.index.file.export_parquet`."""
+        """Writes the questions as a Parquet file, for engines beyond one machine; returns how many.
+
+        Its columns: ``id`` and ``question`` (text), the columns that the questions have (text; of a taken
+        name with ``column_`` before it) and ``vector`` (a list of d float32). It needs pyarrow.
+        """
         entries, vectors, *_ = self.snapshot()
         return rows_of.export_parquet(path, entries, vectors)
 

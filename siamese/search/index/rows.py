@@ -215,15 +215,7 @@ def delete(db: sqlite3.Connection, rows: Sequence[int]) -> None:
 def export_parquet(
     path: str | os.PathLike, entries: list[dict[str, Any]], vectors: np.ndarray
 ) -> int:
-    """Writes an index's questions as a Parquet file, for engines beyond one machine; returns how many.
-
-    Its columns: ``id`` and ``question`` (text), the columns that the questions have (text; of a taken
-    name with ``column_`` before it) and ``vector`` (a list of d float32).
-
-    Raises:
-      MissingDependencyError: pyarrow is not installed.
-      ArgumentError: the file cannot be written.
-    """
+    """`QuestionIndex.export`."""
     try:
         import pyarrow
         from pyarrow import parquet

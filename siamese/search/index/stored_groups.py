@@ -12,7 +12,7 @@ from siamese.data.clusters import connected_groups
 from siamese.data.text import folded
 from siamese.errors import ArgumentError, DataError
 from siamese.search.detector import DuplicateDetector
-from siamese.search.groups import Member, Rule, bound_labels, groups_of, join_groups
+from siamese.search.groups import Member, bound_labels, groups_of, join_groups
 from siamese.search.index.file import settings, write_settings
 from siamese.search.index.rows import INSIDE, State, entry, rows_where
 
@@ -43,7 +43,12 @@ def snapshot(
     """An index as it is, with the groups of `read_labels`, made to obey the answers, if there are any."""
     entries, groups = [*map(entry, db.execute("select * from question order by row"))], []
     if labels is not None:
-        groups = groups_of(state.vectors, bound(db, state, labels, detector.rule(threshold)))
+        answers = read_answers(db)
+        answers = answers[np.isin(answers[:, :2], state.rows).all(axis=1)]
+        pairs, same = np.searchsorted(state.rows, answers[:, :2]), answers[:, 2] == 1
+        rule = detector.rule(threshold)
+        labels = bound_labels(state.vectors, labels, pairs[same], pairs[~same], rule)
+        groups = groups_of(state.vectors, labels)
     return Snapshot(entries, state.vectors, detector, groups, threshold)
 
 
@@ -64,14 +69,6 @@ def read_labels(db: sqlite3.Connection, state: State, threshold: float | None = 
     labels = np.arange(len(state.rows))
     labels[places[:, 0]] = places[:, 1]
     return labels
-
-
-def bound(db: sqlite3.Connection, state: State, labels: np.ndarray, rule: Rule) -> np.ndarray:
-    """Groups that obey the answers, int64 labels, from groups that do not."""
-    answers = read_answers(db)
-    answers = answers[np.isin(answers[:, :2], state.rows).all(axis=1)]
-    pairs, same = np.searchsorted(state.rows, answers[:, :2]), answers[:, 2] == 1
-    return bound_labels(state.vectors, labels, pairs[same], pairs[~same], rule)
 
 
 def write_labels(
