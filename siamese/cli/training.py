@@ -217,10 +217,11 @@ def import_weights(flags: argparse.Namespace) -> Facts:
 
     siamese import-weights model.pkl.gz --vocab vocab.json mine.safetensors
     """
-    from siamese.search.import_weights import import_weights as imported
+    from siamese.search import import_weights as course
 
     claim(model_path(flags.output), flags.overwrite)
-    detector = imported(flags.weights, flags.vocab, threshold=flags.threshold)
+    words = course.read_vocabulary(flags.vocab)
+    detector = course.import_weights(flags.weights, words, threshold=flags.threshold)
     path = str(detector.save(flags.output))
     note(f'Ask it: siamese predict {path} "..." "..."')
     facts = {"output": path, "words": len(detector.vocabulary)}

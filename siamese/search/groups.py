@@ -249,8 +249,8 @@ def below_threshold(
     for rows in np.split(sample, range(64, len(sample), 64)):
         scores = vectors[rows] @ vectors.T  # [64, n]
         scores[np.arange(len(rows)), rows] = 0  # a question with itself
-        steps = np.searchsorted(CUTS, scores[scores > CUTS[0]])
-        above += np.bincount(steps, minlength=len(CUTS) + 1)[:0:-1].cumsum()[::-1]
+        counts, _ = np.histogram(scores[scores > CUTS[0]], [*CUTS, np.inf])
+        above += counts[::-1].cumsum()[::-1]
     above *= n / max(1, len(sample)) / 2
     labels = np.arange(n)
     for number, group in enumerate(groups, start=n):

@@ -18,10 +18,7 @@ from siamese.search.detector import DuplicateDetector
 
 
 def import_weights(
-    weights: str | os.PathLike,
-    vocabulary: Vocabulary | str | os.PathLike,
-    *,
-    threshold: float = COURSE_THRESHOLD,
+    weights: str | os.PathLike, vocabulary: Vocabulary, *, threshold: float = COURSE_THRESHOLD
 ) -> DuplicateDetector:
     """A detector from what the course's training saved; runs nothing of the pickle.
 
@@ -29,14 +26,11 @@ def import_weights(
     lookup clamps the one id too many to the last row: here that row stands twice, so that the
     answers stay the course's.
 
-    The weights are the ``model.pkl.gz``, or its directory; for files of words see `read_vocabulary`.
+    The weights are the ``model.pkl.gz``, or its directory.
 
     Raises:
       CheckpointError: no weights of the course's model, or of another vocabulary.
-      DataError: no vocabulary.
     """
-    if not isinstance(vocabulary, Vocabulary):
-        vocabulary = read_vocabulary(vocabulary)
     model = read_course_model(weights)
     shapes = [tuple(array.shape) for array in model.weights]
     d = shapes[0][-1] if shapes and len(shapes[0]) == 2 else 0

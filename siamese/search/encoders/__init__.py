@@ -75,9 +75,6 @@ class FrozenEncoder:
         """The text as it is, or with slips in its words set right: `siamese.search.encoders.spelling`."""
         return text
 
-    def __repr__(self) -> str:
-        return f"<encoder {self.name}: vectors of {self.size}>"
-
 
 def find_encoder(spec: str | os.PathLike | Any) -> FrozenEncoder:
     """The encoder of a specification; see this module's docstring.
@@ -91,8 +88,8 @@ def find_encoder(spec: str | os.PathLike | Any) -> FrozenEncoder:
       ArgumentError: no specification, or an object that returns something other than vectors.
 
     Example:
-      >>> find_encoder(lambda texts: [[len(text), 3.0] for text in texts])
-      <encoder <lambda>: vectors of 2>
+      >>> find_encoder(lambda texts: [[len(text), 3.0] for text in texts]).size
+      2
     """
     if isinstance(spec, FrozenEncoder):
         return spec
