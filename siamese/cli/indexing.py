@@ -107,6 +107,11 @@ def index_remove(flags: argparse.Namespace) -> Facts:
     """
     ids = flags.ids
     if ids is None:
+        if flags.file != "-" and not os.path.exists(flags.file):
+            raise ArgumentError(
+                f"There is no file {flags.file}. Ids themselves are named like this: "
+                f"siamese index remove {flags.index} --ids {flags.file}"
+            )
         options = reading.reading_options(flags, "bad_rows encoding id_column")
         ids, report = read_ids(flags.file, **options)
         reading.note_findings(report)

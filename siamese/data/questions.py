@@ -155,7 +155,7 @@ def _entries(
     known: set[str] = set()  # ids
     for line, number, row in records:
         source = row
-        if drop and rows.report.repeated and isinstance(row.get(body), str):
+        if body and drop and rows.report.repeated and isinstance(row.get(body), str):
             source = row | {body: without_lines(row[body], rows.report.repeated)}
         if text := rows.question(line, source, parts):
             own = id_text(row.get(key)) if key else str(number)

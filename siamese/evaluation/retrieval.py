@@ -114,7 +114,7 @@ def read_relevance(
         names, judged = list(map(rows.column, IDS)), rows.first_column(["relevance"])
         for line, _, row in rows:
             query, item = (id_text(row.get(name)) for name in names)
-            value = row.get(judged)
+            value = row.get(judged) if judged else None
             try:
                 counts = value in (None, "") or float(value) > 0
             except (TypeError, ValueError):
