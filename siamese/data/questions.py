@@ -87,8 +87,10 @@ def read_questions(
     with open_rows(source, bad_rows, names=known, specs=[column], encoding=encoding) as rows:
         shown, parts = _question_parts(rows, column)
         key = _id_column(rows, id_column) if parts else None
-        options = {"drop": drop_repeated, "earlier": repeated}
-        entries = list(_entries(rows, parts, key, **options) if parts else _pair_entries(rows))
+        found = _pair_entries(rows)
+        if parts:
+            found = _entries(rows, parts, key, drop_repeated, repeated)
+        entries = list(found)
     report = rows.report
     if not report.rows:
         raise DataError(f"{report.path} has no rows.")
