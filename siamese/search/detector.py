@@ -327,11 +327,8 @@ class DuplicateDetector(Decisions):
                 "This model has no calibration, so no probabilities. Fit one on labelled pairs: "
                 "`siamese threshold MODEL --answers FILE`."
             )
-
-        def measure(*sides: np.ndarray) -> np.ndarray:
-            return self.probabilities_of(self.scores_of(*sides))
-
-        return self._compared(measure, question1, question2)
+        chances = self.probabilities_of(self.score(question1, question2))
+        return chances if np.ndim(chances) else float(chances)
 
     def predict(self, question1: Any, question2: Any, threshold: float | None = None) -> Any:
         """Whether two questions (or two lists, pair by pair) have a score above a threshold or the own."""
@@ -347,11 +344,8 @@ class DuplicateDetector(Decisions):
     def _compared(self, measure: Callable, question1: Any, question2: Any) -> Any:
         """The one value of two texts as a float, or the values of lists."""
         values = measure(*self._pairs(question1, question2))
-        return (
-            float(values[0])
-            if isinstance(question1, str) and isinstance(question2, str)
-            else values
-        )
+        single = isinstance(question1, str) and isinstance(question2, str)
+        return float(values[0]) if single else values
 
     def _pairs(self, question1: Any, question2: Any) -> tuple[np.ndarray, np.ndarray]:
         """The vectors of pairs, float32 [pairs, d] for each side."""
