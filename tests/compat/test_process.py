@@ -43,20 +43,13 @@ def states(code):
 
 
 @pytest.mark.slow
-def test_the_import_adds_a_finder_and_two_filters_of_warnings_and_nothing_else():
+def test_an_import_adds_a_finder_and_two_filters_of_warnings_and_training_adds_nothing(tmp_path):
     (plain,) = states("import jax; jax.numpy.zeros(3) + 1; print(json.dumps(state()))")
-    (ours,) = states("import siamese, jax; jax.numpy.zeros(3) + 1; print(json.dumps(state()))")
-    assert ours["finders"] == ["_Hooks", *plain["finders"]]
-    added = [rule for rule in ours["warnings"] if rule not in plain["warnings"]]
-    assert len(added) == 2 and all("trax" in rule for rule in added)
-    differing = {name for name in plain if ours[name] != plain[name]}
-    assert differing == {"finders", "warnings"}
-
-
-@pytest.mark.slow
-def test_training_and_answering_leave_the_process_as_trax_left_it(tmp_path):
-    before, after = states(f"""
-import siamese, jax, trax
+    ours, before, after = states(f"""
+import siamese, jax
+jax.numpy.zeros(3) + 1
+print(json.dumps(state()))
+import trax
 import numpy as np
 from trax.supervised import training
 from siamese.nn.encoder import Encoder, TowerConfig
@@ -71,6 +64,10 @@ weights = {{n: np.ones(s, np.float32) for n, s in config.shapes().items()}}
 Encoder(config, weights).encode([[3, 4]] * 50)  # by JAX
 print(json.dumps(state()))
 """)
+    assert ours["finders"] == ["_Hooks", *plain["finders"]]
+    added = [rule for rule in ours["warnings"] if rule not in plain["warnings"]]
+    assert len(added) == 2 and all("trax" in rule for rule in added)
+    assert {name for name in plain if ours[name] != plain[name]} == {"finders", "warnings"}
     assert {name for name in before if before[name] != after[name]} == set()
     assert before["memory kept"] is False
 

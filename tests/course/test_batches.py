@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from stock_trax import COURSE
 
 from siamese import data_generator
-from siamese.errors import ArgumentError, DataError
+from siamese.errors import ArgumentError
 from siamese.nn.ragged import Ragged
 
 reference_batches = COURSE["data_generator"]
@@ -59,34 +59,6 @@ def test_every_form_of_input_gives_the_same():
         assert q1.tolist() == [[2, 3, 1, 1], [4, 5, 6, 1], [7, 1, 1, 1]]
     square = np.array([[2, 3], [4, 5]])
     assert next(data_generator(square, square, 2, shuffle=False))[0].tolist() == square.tolist()
-
-
-@pytest.mark.parametrize(
-    ("Q1", "Q2", "message"),
-    [
-        ([], [], "empty"),
-        ([[2]], [[2], [3]], "Q1 holds 1 questions and Q2 holds 2"),
-        ([[2], [3]], [[], []], r"Q2\[0\] is an empty question \(2 such"),
-        ([["how", "are"]], [[2]], "Q1.*integer token ids"),
-        ([[2]], [[None]], "Q2.*integer token ids"),
-        (7, [[2]], "Q1 must hold.*int"),
-    ],
-)
-def test_bad_data_is_refused_at_the_call(Q1, Q2, message):
-    with pytest.raises(DataError, match=message):
-        data_generator(Q1, Q2, 2)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        *(("batch_size", wrong) for wrong in (0, 2.0, None, True)),
-        *(("pad", wrong) for wrong in ("<PAD>", -(2**31) - 1)),
-    ],
-)
-def test_bad_numbers_are_refused_at_the_call(name, value):
-    with pytest.raises(ArgumentError, match=name):
-        data_generator([[2]], [[2]], **{"batch_size": 1, name: value})
 
 
 @given(pairs, st.integers(1, 20), st.integers(0, 8), st.booleans(), st.booleans())

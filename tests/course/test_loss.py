@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from trax import layers as tl
 
-from siamese import ArgumentError, ShapeError, TripletLoss, TripletLossFn, edition
+from siamese import ShapeError, TripletLoss, TripletLossFn, edition
 from siamese.course.loss import (
     CLOSEST,
     DIRECTIONS,
@@ -148,39 +148,6 @@ def test_dot_products_below_minus_two_are_negatives_like_others(run):
         )
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "words"),
-    [
-        (lambda: TripletLossFn(np.ones((2, 3)), np.ones((3, 3))), ShapeError, ["(2, 3)", "(3, 3)"]),
-        (lambda: TripletLossFn(np.ones((1, 3)), np.ones((1, 3))), ArgumentError, ["at least 2"]),
-        (lambda: loss_from_scores(np.ones((2, 3))), ShapeError, ["(2, 3)", "square"]),
-        (lambda: loss_from_scores(np.eye(2), closest="nearest"), ArgumentError, ["'nearest'"]),
-        (lambda: loss_from_scores(np.eye(2), reduction="max"), ArgumentError, ["'sum'", "'max'"]),
-        (lambda: loss_from_scores(np.eye(2), direction="up"), ArgumentError, ["'columns'"]),
-        (lambda: loss_from_scores(np.eye(2), -0.1), ArgumentError, ["margin", "-0.1"]),
-        (lambda: loss_from_scores(np.eye(2), None), ArgumentError, ["margin", "None"]),
-        (lambda: mean_negative(np.ones(4)), ShapeError, ["(4,)", "[batch, batch]"]),
-        (lambda: hinge(np.ones(3), np.ones(4)), ShapeError, ["(3,)", "(4,)"]),
-        (
-            lambda: loss_from_scores(np.eye(2), false_negative_mask=np.eye(3, dtype=bool)),
-            ShapeError,
-            ["(3, 3)", "(2, 2)"],
-        ),
-        (
-            lambda: loss_from_scores(np.eye(2), false_negative_mask=np.eye(2)),
-            ArgumentError,
-            ["bool", "float64"],
-        ),
-        (lambda: TripletLoss(closest="easiest"), ArgumentError, ["'easiest'"]),
-    ],
-)
-def test_wrong_arguments_are_named(call, error, words):
-    with pytest.raises(error) as refused:
-        call()
-    for word in words:
-        assert word in str(refused.value)
-
-
 def test_the_layer_takes_a_mask_as_its_third_input():
     pair = golden.ASSIGNMENT_V1, golden.ASSIGNMENT_V2
     assert str(TripletLoss(false_negative_mask=True)) == "TripletLoss_in3"
@@ -205,12 +172,6 @@ def test_the_calls_that_the_questions_document():
         (edition(2022).TripletLossFn(v2, v1), 0.5),
     ):
         assert float(loss) == pytest.approx(expected, abs=golden.LOSS_TOLERANCE)
-
-
-@pytest.mark.parametrize("year", [2019, 2024, "2023", None, 22])
-def test_other_years_are_refused(year):
-    with pytest.raises(ArgumentError, match=f"of 2020 to 2023; year is {year!r}"):
-        edition(year)
 
 
 @pytest.mark.parametrize("year", [2022, 2023])

@@ -9,7 +9,7 @@ import pytest
 from trax import shapes
 from trax.layers import base
 
-from siamese import ArgumentError, Siamese, TripletLoss, fast_forward
+from siamese import Siamese, TripletLoss, fast_forward
 
 QUESTIONS = np.random.RandomState(0).randint(2, 30, (2, 6, 8)).astype(np.int32)
 
@@ -73,17 +73,3 @@ def test_the_lstm_bias_starts_where_it_is_told_to():
     for name, expected in (("all_gates", [1, 1, 1, 1]), ("forget_gate", [0, 0, 1, 0])):
         bias = made(lstm_bias=name).weights[0][1][1][0][1]
         np.testing.assert_allclose(bias, np.repeat(expected, 8), atol=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("options", "word"),
-    [
-        ({"vocab_size": 0}, "vocab_size"),
-        ({"d_model": True}, "d_model"),
-        ({"mode": "test"}, "'test'"),
-        ({"lstm_bias": "none"}, "lstm_bias"),
-    ],
-)
-def test_wrong_arguments_are_named(options, word):
-    with pytest.raises(ArgumentError, match=word):
-        Siamese(**options)
