@@ -12,6 +12,7 @@ from trax.fastmath import numpy as fastnp
 from trax.layers import base
 
 from siamese import ArgumentError, ShapeError, Siamese, fast_forward
+from siamese.compat.trax_files import read_course_model
 from siamese.course.model import set_tower_weights, tower_weights
 
 VOCAB, D, PAD = 30, 8, 1
@@ -97,6 +98,8 @@ def test_a_model_with_weights_keeps_them_and_its_files(tmp_path):
     np.testing.assert_allclose(fast(questions)[0], expected, rtol=0, atol=1e-6)
     file = str(tmp_path / "model.pkl.gz")
     fast.save_to_file(file, input_signature=shapes.signature(questions))
+    for array, expected in zip(read_course_model(file).weights, arrays().values(), strict=True):
+        np.testing.assert_array_equal(array, expected)
     fresh = Siamese(VOCAB, D)
     fresh.init_from_file(file)
     for name, array in arrays().items():

@@ -74,13 +74,10 @@ def test_harmless_content_is_read_as_python_reads_it(protocol):
 
 
 def test_the_names_of_older_numpys_and_jax_are_known():
+    ours, theirs = b"array\n_reconstruct_array", b"device_array\nreconstruct_device_array"
     for array, name, older in (
         (np.arange(3), b"numpy._core", b"numpy.core"),
-        (
-            jax.numpy.arange(3),
-            b"array\n_reconstruct_array",
-            b"device_array\nreconstruct_device_array",
-        ),
+        (jax.numpy.arange(3), ours, theirs),
     ):
         data = pickle.dumps(array, 3)
         assert name in data
@@ -170,37 +167,6 @@ def test_a_header_that_claims_too_much_is_refused_with_its_reason(tmp_path, head
     path.write_bytes(gzip.compress(head + bytes(64)))
     with pytest.raises(CheckpointError, match=words):
         read_arrays(path)
-
-
-# ---- Together with Trax ----
-
-
-def batches():
-    generator = np.random.RandomState(0)
-    while True:
-        rows = generator.randint(2, 50, (4, 6)).astype(np.int32)
-        yield rows, rows[::-1]
-
-
-@pytest.mark.slow
-def test_what_trax_s_own_loop_writes_is_read(tmp_path):
-    from trax import optimizers
-    from trax.supervised import training
-
-    import siamese
-
-    task = training.TrainTask(
-        batches(), siamese.TripletLoss(), optimizers.Adam(0.01), n_steps_per_checkpoint=2
-    )
-    loop = training.Loop(siamese.Siamese(50, 8), task, output_dir=tmp_path)
-    loop.run(2)
-    expected = [np.asarray(array) for array in jax.tree_util.tree_leaves(loop.model.weights)]
-    expected = [array for array in expected if array.size]
-    model = read_course_model(tmp_path)
-    assert model.step == 2 and len(model.weights) == 3
-    assert all(map(same, model.weights, expected))
-    loop.model.save_to_file(str(tmp_path / "own.pkl.gz"), input_signature=loop._batch_signature)
-    assert all(map(same, read_course_model(tmp_path / "own.pkl.gz").weights, expected))
 
 
 # ---- Hostile and damaged files ----

@@ -157,7 +157,12 @@ def test_a_second_run_in_one_directory_goes_on(tmp_path):
         for a, b in zip(saved, slots, strict=True):
             np.testing.assert_array_equal(a, b)
     second.run(2)
-    assert read_course_model(tmp_path).step == 5
+    saved = read_course_model(tmp_path)
+    assert saved.step == 5 and len(saved.weights) == 3
+    for a, b in zip(
+        saved.weights, filter(np.size, jax.tree.leaves(second.model.weights)), strict=True
+    ):
+        np.testing.assert_array_equal(a, b)
     q = next(generators()[1])
     fresh = small_siamese()
     fresh.init_from_file(
