@@ -187,11 +187,9 @@ def _few(
     claim(os.path.join(output, MODEL_NAME), flags.overwrite)
     count, duplicates = len(pairs), int(pairs.is_duplicate.sum())
     usual = next((roc_auc for least, roc_auc in USUALLY if count >= least), None)
-    known = (
-        f"On a forum about as many raised the ROC AUC on other queries from 0.783 to {usual:.3f}."
-    )
-    if usual is None:
-        known = f"Fewer than {USUALLY[-1][0]} were not tried: expect little of them."
+    known = f"Fewer than {USUALLY[-1][0]} were not tried: expect little of them."
+    if usual is not None:
+        known = f"On a forum about as many raised the ROC AUC on other queries from 0.783 to {usual:.3f}."
     if duplicates == count:
         known = "They teach an order and no threshold, which needs pairs that are none too."
     note(f"{counted(count, 'label')}, {duplicates:,} of them duplicates. {known}")

@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from pair_files import write_pairs
 from small_models import WORDS, make_detector
 
 from siamese import DuplicateDetector, QuestionIndex, QuestionPairs, TrainConfig, Trainer
@@ -233,9 +234,7 @@ def train(tmp_path, monkeypatch, capsys):
     """Function of flags: `siamese train` on 40 pairs, from vectors of words -> (code, out, err)."""
     monkeypatch.chdir(tmp_path)
     pairs = questions_of(40, 0, askers=100)
-    rows = zip(pairs.question1, pairs.question2, pairs.is_duplicate.astype(int))
-    lines = [",".join(map(str, row)) for row in (("question1", "question2", "is_duplicate"), *rows)]
-    (tmp_path / "mine.csv").write_text("\n".join(lines))
+    write_pairs(tmp_path / "mine.csv", pairs)
     topics = find_encoder(Topics())  # in place of the encoder that a command finds by its name
     topics.name, topics.fingerprint = "use", "f" * 64
     monkeypatch.setattr("siamese.search.encoders._use", lambda: topics)
