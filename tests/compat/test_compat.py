@@ -91,7 +91,7 @@ import siamese, trax
 """
 
 
-# The course's loop over a small model of one layer.
+# Trax's Loop over a model of one layer.
 STOCK_LOOP = """
 import siamese, sys, trax, numpy as np
 from trax import layers as tl

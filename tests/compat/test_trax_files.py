@@ -189,7 +189,7 @@ NAMED = {
 
 
 def test_nothing_in_the_corpus_runs_and_all_is_refused(corpus, monkeypatch):
-    """U22: nor takes a file more memory than its arrays, of at most 16 MB here; bombs hold 120 MB."""
+    """U22: a file takes no more memory than its arrays, at most 16 MB here. The bombs hold 120 MB."""
     for module in (trax_files, safe_pickle):
         monkeypatch.setattr(module, "MAX_BYTES", 16 << 20)
     directory, files = corpus

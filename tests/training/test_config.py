@@ -27,17 +27,17 @@ def test_a_value_outside_its_bounds_is_refused_with_its_field(field, value, mess
         TrainConfig(**{field: value})
 
 
+PARSER = argparse.ArgumentParser()
+add_config_flags(PARSER)
+
+
 def parsed(*line):
-    parser = argparse.ArgumentParser()
-    add_config_flags(parser)
-    flags = parser.parse_args(line)
+    flags = PARSER.parse_args(line)
     return TrainConfig.preset(flags.preset or "course", **changes_from_flags(flags))
 
 
 def test_every_field_can_be_set_and_a_preset_fills_the_others():
-    parser = argparse.ArgumentParser()
-    add_config_flags(parser)
-    text = parser.format_help()
+    text = PARSER.format_help()
     for field in dataclasses.fields(TrainConfig):
         assert f"--{field.name.replace('_', '-')} " in text or field.name in text
     changes = {"hard_negatives": 7, "folded": False, "margin": 0.5, "seed": 3}
