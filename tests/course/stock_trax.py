@@ -47,6 +47,10 @@ def functions(*changes: tuple[str, str]) -> dict[str, Any]:
 
 
 COURSE = functions()
+OWN_SCHEDULE = (
+    ("lr_schedule, train_generator", "train_generator"),
+    ("lr_schedule=lr_schedule", "lr_schedule=trax.lr.warmup_and_rsqrt_decay(400, 0.01)"),
+)
 # Of the edition of 2021, where the last, short batch counts and the vocabulary stays as it is.
 RIGHT = functions(
     ("for j in range(batch_size)", "for j in range(min(batch_size, len(y) - i))"),
@@ -57,9 +61,9 @@ RIGHT = functions(
     # The answer of a batch of one is [[True]].
     ("np.dot(v1[0], v2[0].T)", "np.dot(v1, v2.T)"),
     ("bool(d > threshold)", "d > threshold"),
-    ("lr_schedule, train_generator", "train_generator"),
-    ("lr_schedule=lr_schedule", "lr_schedule=trax.lr.warmup_and_rsqrt_decay(400, 0.01)"),
+    *OWN_SCHEDULE,
 )
+OF_2020 = functions(("eval_tasks=[eval_task]", "eval_task=eval_task"), *OWN_SCHEDULE)
 
 
 def loss_of_2023(v1, v2, margin=0.25):

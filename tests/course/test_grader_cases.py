@@ -14,7 +14,7 @@ import pytest
 import reference
 import trax
 from jax.interpreters.xla import DeviceArray
-from stock_trax import RIGHT
+from stock_trax import OF_2020, RIGHT
 from trax import layers as tl
 from trax.fastmath import numpy as jnp
 from trax.supervised import training
@@ -111,18 +111,6 @@ def test_the_assignments_cell_prints_a_half_until_2022():
 # ---- train_model ----
 
 
-def cell_of_2020(Siamese, TripletLoss, train_generator, val_generator, output_dir="model/"):
-    """The course's own cell with Trax's Loop, in the form of 2020."""
-    train_task = training.TrainTask(
-        labeled_data=train_generator,
-        loss_layer=TripletLoss(),
-        optimizer=trax.optimizers.Adam(0.01),
-        lr_schedule=trax.lr.warmup_and_rsqrt_decay(400, 0.01),
-    )
-    eval_task = training.EvalTask(labeled_data=val_generator, metrics=[TripletLoss()])
-    return training.Loop(Siamese(), train_task, eval_task=eval_task, output_dir=output_dir)
-
-
 def call_of_2020(Siamese, TripletLoss, train_generator, val_generator, output_dir="model/"):
     """The call of the edition of 2020: the schedule is the third argument."""
     schedule = trax.lr.warmup_and_rsqrt_decay(400, 0.01)
@@ -139,7 +127,7 @@ def call_of_2020_by_position(Siamese, TripletLoss, *rest, output_dir="model/"):
     "function",
     [
         *(train_model, siamese.edition(2022).train_model, siamese.edition(2023).train_model),
-        *(call_of_2020, call_of_2020_by_position, cell_of_2020),
+        *(call_of_2020, call_of_2020_by_position, OF_2020["train_model"]),
     ],
 )
 def test_train_model(function, tmp_path, monkeypatch):

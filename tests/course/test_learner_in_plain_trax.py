@@ -8,11 +8,9 @@ Two of the course's own habits cost one case each, and the hint says so: a loop 
 from __future__ import annotations
 
 import pytest
-from stock_trax import COURSE, RIGHT, functions
+from stock_trax import COURSE, OF_2020, RIGHT
 
 from siamese import checks
-
-OF_2020 = functions(("eval_tasks=[eval_task]", "eval_task=eval_task"))
 
 
 @pytest.mark.slow
@@ -26,6 +24,7 @@ OF_2020 = functions(("eval_tasks=[eval_task]", "eval_task=eval_task"))
         (checks.check_siamese, COURSE["Siamese"]),
         (checks.check_train_model, RIGHT["train_model"]),
         (checks.check_train_model, OF_2020["train_model"]),
+        (checks.check_train_model, COURSE["train_model"]),  # the schedule is its third argument
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
