@@ -6,11 +6,12 @@ from functools import partial
 
 import pytest
 from command_flags import FLAGS
+from corpus_parts import small_corpus
 from pair_files import write_pairs
 from programs import output_of
 
 import siamese
-from siamese import DuplicateDetector, embedded_corpus
+from siamese import DuplicateDetector
 
 
 @pytest.mark.parametrize("command", FLAGS)
@@ -88,7 +89,7 @@ def test_the_demo_replaces_no_files_of_yours(refused, tmp_path):
 @pytest.mark.slow
 def test_the_demo_beats_chance_and_word_overlap(run, monkeypatch):
     """A smaller demo: a quarter of the assignment's width, fewer pairs for the head."""
-    small = embedded_corpus(valid_pairs=500, test_pairs=500)
+    small = small_corpus(train=12_000, valid=500, test=500)
     monkeypatch.setattr("siamese.Siamese", partial(siamese.Siamese, d_model=32))
     monkeypatch.setattr("siamese.cli.demo.embedded_corpus", lambda: small)
     monkeypatch.setattr("siamese.cli.demo.HEAD_PAIRS", 1000)
@@ -109,7 +110,7 @@ def test_the_demo_beats_chance_and_word_overlap(run, monkeypatch):
 
 
 def test_test_pairs_that_are_trained_on_are_counted(tmp_path, run):
-    pairs = embedded_corpus(train_pairs=400).train
+    pairs = small_corpus(train=400).train
     path = write_pairs(tmp_path / "pairs.csv", pairs)
     rows = zip(pairs.question2[:40], map(str.upper, pairs.question1[:40]), pairs.is_duplicate)
     lines = ["question1,question2,is_duplicate", *(f'"{b}","{a}",{int(y)}' for b, a, y in rows)]

@@ -8,13 +8,11 @@ import re
 from collections import Counter
 from importlib import resources
 
-import numpy as np
 import pytest
 from programs import output_of
 from sklearn.metrics import roc_auc_score
 
 from siamese.data.corpus import embedded_corpus, handwritten_questions
-from siamese.errors import ArgumentError
 from siamese.evaluation.baselines import word_overlap
 
 # A change of this number is a change of everybody's figures: make it on purpose, and say so.
@@ -45,17 +43,6 @@ def test_the_grammar_makes_the_file_that_is_shipped():
     shipped = (resources.files("siamese") / "data" / "corpus" / "corpus.jsonl.gz").read_bytes()
     assert made.encode() == gzip.decompress(shipped)
     assert shipped[4:8] == bytes(4)  # no time of making: the same bytes each time
-
-
-def test_a_smaller_corpus_is_the_beginning_of_each_kind(corpus):
-    small = embedded_corpus(train_pairs=100, valid_pairs=np.int64(1), test_pairs=50)
-    assert [len(getattr(small, part)) for part in PARTS] == [100, 1, 50]
-    assert small.train.is_duplicate.sum() == 37 and small.test.is_duplicate.sum() == 18
-    few, whole = small.train.duplicates(), corpus.train.duplicates()
-    assert few.question1 == whole.question1[:37]
-    for size in (0, 12_001, 10.5):
-        with pytest.raises(ArgumentError, match=rf"train_pairs must be .*{size:,}"):
-            embedded_corpus(train_pairs=size)
 
 
 def test_duplicates_have_one_meaning_and_parts_share_none(corpus):

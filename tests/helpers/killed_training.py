@@ -7,9 +7,9 @@ import signal
 import time
 from pathlib import Path
 
+from corpus_parts import small_corpus
 from pair_files import write_pairs
 
-from siamese import embedded_corpus
 from siamese.cli.main import main as siamese
 
 # SIGTERM before the first step or after the last one ends the process in the system's own way.
@@ -39,7 +39,7 @@ def killed_runs(folder: Path, times: int, signals: list[str], steps: int) -> dic
 
     AssertionError where a run that ends differs from the run that was never killed, in one byte or file.
     """
-    pairs = embedded_corpus(train_pairs=400, valid_pairs=50, test_pairs=50).train
+    pairs = small_corpus(train=400).train
     write_pairs(folder / "pairs.csv", pairs)
     command = ["train", "--preset", "course", "--questions", folder / "pairs.csv", "--json"]
     command += ["--steps", steps, "--batch-size", 16]

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from corpus_parts import small_corpus
 
-from siamese import embedded_corpus
 from siamese.data.tokenizer import word_tokenize
 
 
@@ -25,6 +25,6 @@ def of_few_lengths(pairs):
 @pytest.fixture(scope="session")
 def corpus():
     """154 pairs, 57 of them duplicates: an epoch has three batches of 16."""
-    pairs = embedded_corpus(train_pairs=600, valid_pairs=150, test_pairs=150)
+    pairs = small_corpus(train=600, valid=150, test=150)
     parts = {name: of_few_lengths(getattr(pairs, name)) for name in ("train", "valid", "test")}
     return SimpleNamespace(**parts)

@@ -4,8 +4,9 @@ import dataclasses
 
 import numpy as np
 import pytest
+from corpus_parts import small_corpus
 
-from siamese import DataError, TrainConfig, embedded_corpus
+from siamese import DataError, TrainConfig
 from siamese.data.pairs import QuestionPairs
 from siamese.training.prepare import prepare
 
@@ -16,7 +17,7 @@ SMALL = TrainConfig.preset(
 )  # fmt: skip
 
 
-CORPUS = embedded_corpus(train_pairs=200, valid_pairs=150, test_pairs=50)
+CORPUS = small_corpus(train=200, valid=150)
 CHAIN = int(CORPUS.train.is_duplicate.argmax())  # A second duplicate of one question.
 TRAIN = QuestionPairs(
     [*CORPUS.train.question1, CORPUS.train.question2[CHAIN]],

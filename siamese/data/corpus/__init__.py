@@ -17,14 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from siamese.data.arguments import whole_number
 from siamese.data.pairs import QuestionPairs
-from siamese.errors import ArgumentError
 
 FILES = resources.files("siamese") / "data" / "corpus"
 HANDWRITTEN = FILES / "handwritten.csv"
-PAIRS = {"train": 12_000, "valid": 1_500, "test": 2_000}
-DUPLICATES = 0.37  # share of each part's pairs
 
 
 class CorpusQuestion(NamedTuple):
@@ -51,13 +47,8 @@ class EmbeddedCorpus:
         return tuple(sorted({question.subject for question in self.questions}))
 
 
-def embedded_corpus(
-    *, train_pairs: int = 12_000, valid_pairs: int = 1_500, test_pairs: int = 2_000
-) -> EmbeddedCorpus:
-    """Reads the embedded corpus, or the first pairs of each part of it; 37 % are duplicates.
-
-    Raises:
-      ArgumentError: a number of pairs below 1 or above the default.
+def embedded_corpus() -> EmbeddedCorpus:
+    """Reads the embedded corpus, of whose pairs 37 % are duplicates.
 
     Example:
       >>> corpus = embedded_corpus()
@@ -65,30 +56,21 @@ def embedded_corpus(
       (12000, 60, 0.37)
     """
     known: list[CorpusQuestion] = []
-    # part -> its others, its duplicates
-    rows: dict[str, tuple[list, list]] = {part: ([], []) for part in PAIRS}
+    pairs: dict[str, list[tuple]] = {"train": [], "valid": [], "test": []}
     path = FILES / "corpus.jsonl.gz"  # made by tools/make_corpus.py
-    for at, line in enumerate(map(json.loads, gzip.decompress(path.read_bytes()).splitlines())):
+    for line in map(json.loads, gzip.decompress(path.read_bytes()).splitlines()):
         if "question" in line:
             subject = line["meaning"].partition("/")[0]
             known.append(CorpusQuestion(line["question"], subject, line["meaning"], line["part"]))
         else:
             one, two = (known[number] for number in line["pair"])
-            rows[one.part][line["kind"] == "duplicate"].append((at, one, two))
-    used: dict[CorpusQuestion, None] = {}
+            pairs[one.part].append((one, two))
     parts = {}
-    for part, size in zip(PAIRS, (train_pairs, valid_pairs, test_pairs)):
-        size = whole_number(size, f"{part}_pairs", 1)
-        if size > PAIRS[part]:
-            raise ArgumentError(f"{part}_pairs must be at most {PAIRS[part]:,}, not {size:,}.")
-        # The first duplicates and the first others, in the file's order and the parts' proportion.
-        n = round(size * DUPLICATES)
-        chosen = sorted([*rows[part][True][:n], *rows[part][False][: size - n]])
-        used.update(dict.fromkeys(question for _, *pair in chosen for question in pair))
-        one, two = ([row[side].text for row in chosen] for side in (1, 2))
-        is_duplicate = [one.meaning == two.meaning for _, one, two in chosen]
-        parts[part] = QuestionPairs(one, two, np.array(is_duplicate))
-    return EmbeddedCorpus(**parts, questions=tuple(used))
+    for part, rows in pairs.items():
+        one, two = ([row[side].text for row in rows] for side in (0, 1))
+        parts[part] = QuestionPairs(one, two, np.array([a.meaning == b.meaning for a, b in rows]))
+    asked = (question for rows in pairs.values() for pair in rows for question in pair)
+    return EmbeddedCorpus(**parts, questions=tuple(dict.fromkeys(asked)))
 
 
 def handwritten_questions() -> list[dict[str, str]]:
