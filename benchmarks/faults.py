@@ -30,6 +30,7 @@ import numpy as np
 ROOT = Path(__file__).parents[1]
 sys.path += [str(ROOT / "tests" / folder) for folder in ("helpers", "cli/hostile")]
 
+from corpus_parts import small_corpus
 from every_command import run, run_all
 from killed_training import PRELOADED, killed_runs
 from pair_files import write_pairs
@@ -37,7 +38,7 @@ from shared_index import question, share
 from small_disks import mounted_tmpfs
 from small_models import make_detector, random_questions
 
-from siamese import QuestionIndex, QuestionPairs, embedded_corpus
+from siamese import QuestionIndex, QuestionPairs
 from siamese.search.index.file import is_index_file
 
 PROCESSES = multiprocessing.get_context("forkserver")
@@ -177,7 +178,7 @@ def disk(flags: argparse.Namespace, folder: Path) -> dict:
     """Each command meets nine disks: one that is full, then eight ever nearer to what suffices."""
     files = folder / "files"
     files.mkdir()
-    write_pairs(files / "pairs.csv", embedded_corpus(train_pairs=400).train)
+    write_pairs(files / "pairs.csv", small_corpus(train=400).train)
     for name in ("list", "more"):
         (files / f"{name}.txt").write_text("\n".join(question(f"{name} {n}") for n in range(400)))
     run([*writing_commands(files)["train, resumed"][:-3], "--steps", 8])

@@ -190,12 +190,14 @@ def loss_from_scores(
     """
     one_of(reduction, "reduction", REDUCTIONS)
     one_of(direction, "direction", DIRECTIONS)
-    xp, scores, negative = _with_negatives(scores, false_negative_mask)  # [batch, batch] each
+    xp = array_namespace(scores, false_negative_mask)
+    scores = as_float(xp, scores)
+    negative = negative_mask(scores, false_negative_mask)  # [batch, batch]
     positive = positives(scores)  # [batch]
     rows, columns = (scores, negative), (xp.transpose(scores), xp.transpose(negative))
     sides = {"rows": [rows], "columns": [columns], "both": [rows, columns]}[direction]
-    means = [_mean_negative(xp, *side) for side in sides]
-    nearest = [_closest_negative(xp, *side, positive, closest) for side in sides]
+    means = [mean_negative(*side) for side in sides]
+    nearest = [closest_negative(side, closest, negative) for side, negative in sides]
     losses = hinge(positive, _average(xp, *means), margin)
     losses = losses + hinge(positive, _average(xp, *nearest), margin)
     return losses if reduction == "none" else getattr(xp, reduction)(losses)
@@ -229,16 +231,29 @@ def hinge(positive: Any, negative: Any, margin: float = 0.25) -> Any:
     return xp.maximum(gap, xp.zeros_like(gap))
 
 
-def mean_negative(scores: Any) -> Any:
-    """Mean of each row's negatives, scores as of `loss_from_scores`: float [batch]."""
-    return _mean_negative(*_with_negatives(scores))
+# Without a negative both are -inf, whose hinge is 0. (The lecture's -2 is below any cosine, but not below
+# the dot products of longer vectors.) `negative`, bool [batch, batch], is that of `negative_mask`.
 
 
-def closest_negative(scores: Any, closest: str = "semi_hard") -> Any:
-    """Each row's largest allowed negative: float [batch]; -2, which is below any cosine, without any."""
-    xp, scores, negative = _with_negatives(scores)
-    nearest = _closest_negative(xp, scores, negative, positives(scores), closest)
-    return xp.where(nearest == -np.inf, -2, nearest)
+def mean_negative(scores: Any, negative: Any = None) -> Any:
+    """Mean of each row's negatives, of scores as in `loss_from_scores`: float [batch]."""
+    xp = array_namespace(scores)
+    scores = as_float(xp, scores)
+    negative = negative_mask(scores) if negative is None else negative
+    zeros, ones = xp.zeros_like(scores), xp.ones_like(scores)
+    total, count = (xp.sum(xp.where(negative, of, zeros), axis=1) for of in (scores, ones))
+    return xp.where(count > 0, total / xp.maximum(count, 1), -np.inf)
+
+
+def closest_negative(scores: Any, closest: str = "semi_hard", negative: Any = None) -> Any:
+    """Each row's largest allowed negative, of scores as in `loss_from_scores`: float [batch]."""
+    one_of(closest, "closest", CLOSEST)
+    xp = array_namespace(scores)
+    scores = as_float(xp, scores)
+    negative = negative_mask(scores) if negative is None else negative
+    if closest != "hardest":
+        negative = xp.logical_and(negative, scores <= positives(scores)[:, None])
+    return xp.max(xp.where(negative, scores, -np.inf), axis=1)
 
 
 # ---- Parts that other losses use too ----
@@ -277,32 +292,6 @@ def positives(scores: Any) -> Any:
     xp = array_namespace(scores)
     diagonal = xp.asarray(np.eye(np.shape(scores)[0], dtype=bool))
     return xp.sum(xp.where(diagonal, scores, xp.zeros_like(scores)), axis=1)
-
-
-def _with_negatives(scores: Any, false_negative_mask: Any = None) -> tuple[Any, Any, Any]:
-    """The namespace to compute with, the scores as floats, and where they are negatives."""
-    xp = array_namespace(scores, false_negative_mask)
-    scores = as_float(xp, scores)
-    return xp, scores, negative_mask(scores, false_negative_mask)
-
-
-# A row without a negative has -inf, whose hinge is 0. (The lecture's -2 is below any cosine, but not below
-# the dot products of longer vectors.)
-
-
-def _mean_negative(xp: Any, scores: Any, negative: Any) -> Any:
-    """Mean over each row's negatives: float [batch]."""
-    zeros, ones = xp.zeros_like(scores), xp.ones_like(scores)
-    total, count = (xp.sum(xp.where(negative, of, zeros), axis=1) for of in (scores, ones))
-    return xp.where(count > 0, total / xp.maximum(count, 1), -np.inf)
-
-
-def _closest_negative(xp: Any, scores: Any, negative: Any, positive: Any, closest: str) -> Any:
-    """Largest allowed negative of each row: float [batch]."""
-    one_of(closest, "closest", CLOSEST)
-    if closest != "hardest":
-        negative = xp.logical_and(negative, scores <= positive[:, None])
-    return xp.max(xp.where(negative, scores, -np.inf), axis=1)
 
 
 def _average(xp: Any, a: Any, b: Any = None) -> Any:

@@ -199,8 +199,7 @@ SMALLER = (
 )
 import matplotlib.pyplot, siamese, trax
 from corpus_parts import small_corpus
-smaller = small_corpus(3000, 400, 400)
-siamese.embedded_corpus = lambda: smaller
+siamese.embedded_corpus = lambda corpus=small_corpus(3000, 400, 400): corpus
 from IPython.core.interactiveshell import InteractiveShell
 for path in sys.argv[1:]:
     stem = os.path.basename(path).removesuffix(".ipynb")
