@@ -42,7 +42,7 @@ from siamese.course.loss import loss_from_scores
 from siamese.course.model import tower_weights
 from siamese.data.clusters import clusters
 from siamese.evaluation.picture import DARK, GREY, LIGHT, new_picture
-from siamese.nn.tower import TowerConfig, towers
+from siamese.nn.tower import TowerConfig, encode
 from siamese.teaching.lesson import compare, guess, need
 from siamese.teaching.plots import plot_losses, plot_similarity_matrix
 
@@ -477,7 +477,7 @@ score.mark  # of 10
 
 # %%
 without_padding = TowerConfig(vocab.size, 64, mask_padding=True)
-repaired = lambda pair: towers(tower_weights(healthy), *pair, without_padding)  # noqa: E731
+repaired = lambda pair: [encode(tower_weights(healthy), q, without_padding) for q in pair]  # noqa: E731
 for name, model in (("with padding in the mean:", healthy), ("without:", repaired)):
     print(f"{name:<25}", np.array([matrix_of(model, few, length)[0, 0] for length in lengths]))
 

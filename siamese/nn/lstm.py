@@ -26,8 +26,6 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from siamese.errors import ShapeError
-
 # Of float32 in every bit, on accelerators too: a GPU would round the factors to 10 bits after the point.
 _product = partial(jnp.matmul, precision="highest")
 
@@ -39,17 +37,8 @@ def word_products(kernel: Array, bias: Array, x: Array) -> Array:
       kernel: float [d_in + d_model, 4 * d_model], as in Trax.
       bias: float [4 * d_model], the forget bias included.
       x: float [words, d_in], the vectors of distinct words.
-
-    Raises:
-      ShapeError: shapes that do not go together; the message names them.
     """
-    d_in = kernel.shape[0] - kernel.shape[1] // 4
-    if x.ndim != 2 or x.shape[1] != d_in or bias.shape != kernel.shape[1:]:
-        raise ShapeError(
-            f"An LSTM with kernel {kernel.shape} and bias {bias.shape} takes x of shape [words, {d_in}] "
-            f"and a bias of shape {kernel.shape[1:]}; x has shape {x.shape}."
-        )
-    return _product(x, kernel[:d_in]) + bias
+    return _product(x, kernel[: -kernel.shape[1] // 4]) + bias
 
 
 def mean_state(

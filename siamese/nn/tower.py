@@ -163,19 +163,6 @@ def encode(
     return unit_vectors(jnp, jnp.concatenate(means, axis=-1))
 
 
-def towers(weights: Mapping, q1: Any, q2: Any, config: TowerConfig) -> tuple[Array, Array]:
-    """The vectors of both questions, int32 [batch, length] each: (v1, v2), float32 [batch, d] each.
-
-    Questions of one length go through the tower as one batch of twice the size, which is faster.
-    """
-    import jax.numpy as jnp
-
-    if q1.shape != q2.shape:
-        return encode(weights, q1, config), encode(weights, q2, config)
-    vectors = encode(weights, jnp.concatenate([q1, q2]), config)
-    return vectors[: len(q1)], vectors[len(q1) :]
-
-
 def products_of(weights: Mapping, x: Array, config: TowerConfig) -> list[Array]:
     """The LSTMs' products with the words' vectors x: `siamese.nn.lstm.word_products` of each LSTM."""
     from siamese.nn.lstm import word_products

@@ -7,7 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from siamese.errors import ShapeError
 from siamese.nn.lstm import mean_state, word_products
 
 BATCH, LENGTH, WORDS, D_IN, D_MODEL = 5, 7, 6, 3, 4
@@ -95,14 +94,3 @@ def test_large_values_saturate_without_overflow():
     gradient = jax.grad(lambda k: jnp.sum(lstm_mean(k, bias, 1e4 * x, PLACES)))(kernel)
     assert np.all(np.isfinite(states)) and np.all(np.isfinite(gradient))
     assert np.all(np.abs(states) <= 1)
-
-
-KERNEL, BIAS, X = example()
-
-
-@pytest.mark.parametrize(
-    "x, bias, message", [(X[..., :2], BIAS, r"3\].*\(6, 2\)"), (X, BIAS[:-1], "16")]
-)
-def test_errors_name_the_shapes(x, bias, message):
-    with pytest.raises(ShapeError, match=message):
-        word_products(KERNEL, bias, x)
