@@ -100,14 +100,9 @@ def spare_inputs(flags: Any, output: str) -> None:
 def table_result(
     flags: Any, rows: Iterable[dict], columns: Sequence[str], facts: Facts, summary: str = ""
 ) -> Result:
-    """Rows as CSV, in a file or on standard output.
+    """Rows as CSV, in a file or on standard output; every row gets `columns` first, and may have others.
 
-    Args:
-      flags: with output.
-      rows: they may have more columns than `columns`, or fewer.
-      columns: the first columns, which every row gets.
-      facts: about the table.
-      summary: the same for people; `listed` where empty.
+    The summary says for people what the facts say; it is `listed` where empty.
     """
     if str(flags.output).endswith((".jsonl", ".json")):
         raise ArgumentError(f"{flags.output}: a table is written as CSV. Name the file so.")

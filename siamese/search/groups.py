@@ -234,11 +234,6 @@ def below_threshold(
     A sample of 2,048 questions is compared with all; of a list of no more the numbers are exact. Pairs are
     looked for down to 0.5, or to the cosine above which there are enough of them.
 
-    Args:
-      vectors: float32 [n, d], of length 1.
-      groups: as `duplicate_groups` returns them.
-      count: how many pairs, at most.
-
     Returns:
       About how many pairs have a cosine above 0.9, 0.8 and so on down to 0.5; and the most similar pairs
       that share no group, each question in one of them, best first: two places in the list, a cosine.

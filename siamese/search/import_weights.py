@@ -26,10 +26,8 @@ def import_weights(
     lookup clamps the one id too many to the last row: here that row stands twice, so that the
     answers stay the course's.
 
-    The weights are the ``model.pkl.gz``, or its directory.
-
-    Raises:
-      CheckpointError: no weights of the course's model, or of another vocabulary.
+    The weights are the ``model.pkl.gz``, or its directory. CheckpointError for those of no course's model,
+    or of another vocabulary.
     """
     model = read_course_model(weights)
     shapes = [tuple(array.shape) for array in model.weights]
@@ -61,8 +59,7 @@ def import_weights(
 def read_vocabulary(path: str | os.PathLike) -> Vocabulary:
     """A vocabulary from a JSON object, word -> id, as ``json.dump(vocab)`` of the course's dict writes it.
 
-    Raises:
-      DataError: no such file, or ids that are not the course's: ``<PAD>`` 1, then 2, 3, ...
+    DataError for no such file, or ids that are not the course's: ``<PAD>`` 1, then 2, 3, ...
     """
     with explained(path, "read the vocabulary", DataError):
         content = Path(path).read_bytes()

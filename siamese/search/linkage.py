@@ -28,12 +28,8 @@ def strongest_pairs(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """All pairs whose cosine is above a threshold, each once; of more than twice `MOST_PAIRS` the best.
 
-    Where that saves work, cosines are first bounded from above by fewer numbers, see `upper_bounds`.
-
-    Args:
-      vectors: float32 [n, d], of length 1.
-      threshold: a cosine from -1 to 1, else an ArgumentError.
-      allowed: takes rows i and rows j, int64 [m] each, and returns which pairs count, bool [m].
+    Where that saves work, cosines are first bounded from above by fewer numbers, see `upper_bounds`. Only
+    pairs count that are `allowed`, a function of rows i and rows j, int64 [m] each, to bool [m].
 
     Returns:
       Rows int64 [m], rows int64 [m] (the larger of each pair), cosines float32 [m], and the cosine above

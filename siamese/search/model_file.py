@@ -44,14 +44,8 @@ def write_file(
 ) -> None:
     """Writes arrays and facts as one file, in place of an older file; a killed writer leaves the older one.
 
-    Args:
-      path: the file; its directory must exist. A symbolic link is followed.
-      kind: 'model' or 'checkpoint'; `read_file` refuses another kind.
-      arrays: name -> array of numbers, any shape.
-      facts: JSON values by name; tuples come back as lists.
-
-    Raises:
-      CheckpointError: the file cannot be written.
+    The kind is 'model' or 'checkpoint'. Facts are JSON values by name; tuples come back as lists.
+    CheckpointError where the file cannot be written.
     """
     from safetensors.numpy import save
 
@@ -67,8 +61,7 @@ def write_file(
 def read_file(path: str | os.PathLike, kind: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Reads a file that `write_file` wrote: its arrays by name, and its facts.
 
-    Raises:
-      CheckpointError: it is missing, damaged, or of another program, kind or version.
+    CheckpointError where it is missing, damaged, or of another program, kind or version.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -116,11 +109,7 @@ def arrays_of(detector: DuplicateDetector) -> dict[str, np.ndarray]:
 
 
 def read_model(path: str | os.PathLike) -> DuplicateDetector:
-    """Reads a detector from its file, or from the directory of a run.
-
-    Raises:
-      CheckpointError: see `read_file` and `saved_encoder`; or the file's parts do not fit together.
-    """
+    """Reads a detector from its file, or from the directory of a run; CheckpointError as `read_file`."""
     from siamese.search.detector import DuplicateDetector
     from siamese.search.parts import calibration_of
 
@@ -174,12 +163,7 @@ def check_encoder(detector: DuplicateDetector) -> None:
 
 
 def saved_encoder(path: str | os.PathLike, facts: Mapping[str, Any]) -> Any:
-    """The encoder that a file names, by its name and fingerprint.
-
-    Raises:
-      CheckpointError: it is another encoder now.
-      MissingDependencyError: its package is not installed.
-    """
+    """The encoder that a file names, by its name; CheckpointError for another fingerprint."""
     encoder = find_encoder(str(facts["name"]))
     if encoder.fingerprint != facts["fingerprint"]:
         raise CheckpointError(

@@ -45,15 +45,9 @@ def best_rows(scores: np.ndarray, k: int, least: float = -np.inf) -> np.ndarray:
 def top_k(vectors: np.ndarray, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """The k rows with the largest dot product for each query, by looking at all of them.
 
-    The products are worked out one by one: they do not depend on what else is asked.
-
-    Args:
-      vectors: float32 [rows, d].
-      queries: float32 [queries, d].
-      k: how many rows to find, at most.
-
-    Returns:
-      int64 [queries, k] rows and float32 [queries, k] products, best first, of equal ones the first row.
+    Of float32 [rows, d] and [queries, d] it returns int64 [queries, k] rows and float32 [queries, k]
+    products, best first, of equal ones the first row. The products are worked out one by one: they do not
+    depend on what else is asked.
 
     Example:
       >>> vectors = np.eye(3, dtype=np.float32)

@@ -85,12 +85,8 @@ def last_row(db: sqlite3.Connection) -> int:
 class IndexFile:
     """One connection to the database of an index; whoever holds `lock` uses it.
 
-    Args:
-      path: the file; None for a database in memory.
-      create: make the file where there is none.
-
-    Raises:
-      CheckpointError: the file is missing, no index, damaged or of another version.
+    The database is in memory where the path is None. CheckpointError for a file that is missing (without
+    `create`), no index, damaged or of another version.
     """
 
     def __init__(self, path: str | os.PathLike | None, *, create: bool = False):

@@ -55,8 +55,7 @@ def snapshot(
 def read_labels(db: sqlite3.Connection, state: State, threshold: float | None = None) -> np.ndarray:
     """The stored groups, without the answers: int64 labels [questions], equal ones are a group.
 
-    Raises:
-      ArgumentError: they were made with another threshold than one that is not None.
+    ArgumentError where they were made with another threshold than one that is not None.
     """
     stored = settings(db)["grouping"]["threshold"]
     if threshold not in (None, stored):
@@ -132,8 +131,8 @@ def add_answers(db: sqlite3.Connection, pairs: Any, forget: bool) -> int:
     """
     sides = pairs.question1, pairs.question2
     texts = [list(map(folded, side)) for side in sides]
-    stored = rows_where(db, "folded", {*texts[0], *texts[1]})
-    row_of = {text: row for row, _, text, *_ in stored[::-1]}
+    known = rows_where(db, "folded", {*texts[0], *texts[1]})
+    row_of = {text: row for row, _, text, *_ in known[::-1]}
     rows = (map(row_of.get, side) for side in texts)
     answers = [
         (min(pair), max(pair), int(label))
@@ -145,15 +144,9 @@ def add_answers(db: sqlite3.Connection, pairs: Any, forget: bool) -> int:
         db.executemany(query, [answer[:2] for answer in answers])
     else:
         db.executemany("insert or replace into answer values (?, ?, ?)", answers)
-        _check_answers(db)
-    return len(answers)
-
-
-def _check_answers(db: sqlite3.Connection) -> None:
-    """Raises a DataError where answers contradict each other."""
-    answers = read_answers(db)
-    rows, ends = np.unique(answers[:, :2], return_inverse=True)
-    ends, same = ends.reshape(-1, 2), answers[:, 2] == 1
+    stored = read_answers(db)
+    rows, ends = np.unique(stored[:, :2], return_inverse=True)
+    ends, same = ends.reshape(-1, 2), stored[:, 2] == 1
     linked = connected_groups(len(rows), ends[same])
     for pair in ends[~same & (linked[ends[:, 0]] == linked[ends[:, 1]])]:
         texts = [row[3] for row in rows_where(db, "row", rows[pair].tolist())]
@@ -161,3 +154,4 @@ def _check_answers(db: sqlite3.Connection) -> None:
             f"The answers contradict each other: {texts[0][:80]!r} and {texts[1][:80]!r} differ, and other "
             "answers make them duplicates. None of these answers was stored in the index; correct them."
         )
+    return len(answers)
