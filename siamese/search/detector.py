@@ -41,7 +41,6 @@ SHARES = {
 # The tower cuts longer questions: beyond it the mean of an LSTM says nothing more.
 MAX_TOKENS = 512
 LONGEST = 20_000  # characters in which it looks for them: of a megabyte NLTK needs seconds
-MANY = 1_000  # From so many texts on each distinct word is looked up once.
 AT_ONCE = 250_000 * (os.cpu_count() or 1)  # characters encoded at once, in two seconds
 
 
@@ -215,17 +214,6 @@ class DuplicateDetector(Decisions):
 
     # ---- Answering ----
 
-    def token_ids(self, texts: Sequence[str]) -> Sequence[Sequence[int]]:
-        """The tower's token ids of each text, at most `MAX_TOKENS`."""
-        if len(texts) < MANY:
-            return [self.vocabulary.encode(text[:LONGEST])[:MAX_TOKENS] for text in texts]
-        from siamese.data.tokens import tokenize_questions
-
-        read = (self.vocabulary.read(text[:LONGEST]) for text in texts)
-        tokenized = tokenize_questions(read, progress=False)
-        ids = tokenized.encode(self.vocabulary).take(tokenized.rows)
-        return [row[:MAX_TOKENS] for row in ids] if ids.lengths.max() > MAX_TOKENS else ids
-
     def cut(self, questions: Iterable[str]) -> int:
         """How many questions the model does not read to their end, see `MAX_TOKENS` and its encoder."""
         long = [text for text in questions if len(text) > MAX_TOKENS]  # A token has a character.
@@ -290,7 +278,11 @@ class DuplicateDetector(Decisions):
     def _read(self, texts: Sequence[str]) -> tuple[list[str], Any]:
         """Texts as they are read, and their token ids where there is a tower."""
         read = list(map(self.as_read, texts))
-        return read, self.tower and self.token_ids(read if self.vocabulary.folded else texts)
+        if self.tower is None:
+            return read, None
+        words = self.vocabulary
+        parts = (text[:LONGEST] for text in (read if words.folded else texts))
+        return read, [words.encode(text)[:MAX_TOKENS] for text in parts]
 
     def _vectors(self, texts: list[str], ids: Any, length: Any = None) -> np.ndarray:
         """The vectors of texts and their token ids, padded to `length`, float32 [texts, d]."""

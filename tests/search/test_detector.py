@@ -54,9 +54,6 @@ def test_the_answer_is_the_same_alone_and_in_company(detector, monkeypatch):
     assert len(first) > FEW and together.dtype == np.float32
     for i in range(0, len(first), 9):
         assert detector.similarity(first[i], second[i]) == pytest.approx(together[i], abs=1e-5)
-    vectors = detector.encode(first)
-    monkeypatch.setattr("siamese.search.detector.MANY", 5)
-    np.testing.assert_allclose(detector.encode(first), vectors, atol=1e-6)
 
 
 def test_predict_follows_the_threshold_for_one_and_for_many(detector):
