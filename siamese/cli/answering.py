@@ -107,7 +107,11 @@ def search(flags: argparse.Namespace) -> Result:
         hits = index.search(flags.question, flags.k, threshold=flags.threshold, **options)
         facts, weight = threshold_facts(detector, flags), index.vector_weight
         unknown = detector.unknown_words(flags.question)
-    lines = list(map(_hit_text, hits)) or ["Nothing found."]
+    lines = [] if hits else ["Nothing found."]
+    for hit in hits:
+        chance = "" if hit.probability is None else f"  {hit.probability:4.0%}"
+        score = f"{' *'[hit.is_duplicate]} {hit.similarity:6.3f}{chance}"
+        lines.append(f"{score}  [{harmless(hit.id)}] {harmless(hit.question)}")
     if any(hit.is_duplicate for hit in hits):
         lines.append(f"* a duplicate: {detector.measure} above {facts['threshold']:.3f}")
     cosines = [hit.similarity for hit in hits]
@@ -119,14 +123,6 @@ def search(flags: argparse.Namespace) -> Result:
     facts |= {"question": flags.question, "hits": [rounded(hit._asdict()) for hit in hits]}
     facts |= {**options, "vector_weight": weight, "unknown_words": unknown}
     return "\n".join([*lines, *_unseen(unknown)]), facts
-
-
-def _hit_text(hit: Any) -> str:
-    mark = "*" if hit.is_duplicate else " "
-    probability = "" if hit.probability is None else f"  {hit.probability:4.0%}"
-    return (
-        f"{mark} {hit.similarity:6.3f}{probability}  [{harmless(hit.id)}] {harmless(hit.question)}"
-    )
 
 
 @command(

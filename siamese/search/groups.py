@@ -146,14 +146,9 @@ def group_rows(shot: Any, keep: str = "central") -> Iterator[dict[str, Any]]:
     question is kept (`keep` is 1) and comes first; `similarity` is the cosine with it, and `same_text`
     is 1 where the texts are the same but for case, blanks and quotes.
 
-    Args:
-      shot: `QuestionIndex.grouped`.
-      keep: which question is kept: 'central', 'first', 'longest', or 'COLUMN=min' or 'COLUMN=max' of a
-        column of numbers or of ISO dates. Of equal ones the first.
-
-    Raises:
-      ArgumentError: another word, or a column that a question lacks.
-      DataError: a value that is neither a number nor a date, or dates among numbers.
+    `shot` is `QuestionIndex.grouped`. Kept is the 'central', the 'first' or the 'longest' question, or by
+    'COLUMN=min' or 'COLUMN=max' that with the least or largest number or ISO date, of equal ones the first.
+    A DataError names a value that is neither, or a date among numbers.
     """
     rank = _ranks(shot.entries, [member for group in shot.groups for member in group], keep)
     for group in shot.groups:

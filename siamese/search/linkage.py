@@ -113,16 +113,13 @@ def average_linkage(
 
     Args:
       vectors: float32 [n, d], of length 1.
-      threshold: groups are joined where their mean cosine is above it.
+      threshold: groups are joined where their mean cosine is above it; from -1 to 1.
       parts: int64 [n]; questions of equal numbers are together from the start.
       apart: int64 [pairs, 2], rows that never share a group.
       decide: of the mean vectors of groups, float32 [m, d] twice, whether these may be joined: bool [m].
 
     Returns:
       int64 [n], groups numbered from 0.
-
-    Raises:
-      ArgumentError: a threshold outside -1 to 1.
 
     Example:
       >>> vectors = np.array([[1, 0], [0.8, 0.6], [0.6, 0.8], [0, 1]], np.float32)

@@ -14,6 +14,7 @@ import json
 import math
 import os
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from siamese.search.detector import DuplicateDetector
 
 FORMAT, VERSION = "siamese", 3
-TOWER = ("vocab_size", "d_model", "mask_padding", "bidirectional")
 MODEL_NAME = "model.safetensors"  # in the directory of a run
 
 # What makes a file of each kind, for messages.
@@ -146,7 +146,7 @@ def vector_facts(detector: DuplicateDetector) -> dict[str, Any]:
     tower, words, encoder = detector.tower, detector.vocabulary, detector.encoder
     names = "words", "folded", "unknown_ids"
     return {
-        "tower": tower and {name: getattr(tower, name) for name in TOWER},
+        "tower": tower and asdict(tower),
         "vocabulary": tower and {name: getattr(words, name) for name in names},
         "encoder": encoder and {"name": encoder.name, "fingerprint": encoder.fingerprint},
         "shares": detector.shares,

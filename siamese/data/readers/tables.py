@@ -169,7 +169,5 @@ def json_value(value: Any) -> Any:
 
 def id_text(value: Any) -> str:
     """An id as text; empty where it is missing. Whole floats, as pandas has them, lose their .0."""
-    if type(value) is str:
-        return value.strip()
     value = as_whole(json_value(value))
     return "" if value is None else str(value).strip()

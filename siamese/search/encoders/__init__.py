@@ -49,11 +49,7 @@ class FrozenEncoder:
         """The texts' vectors, float32 [texts, size], of length 1.
 
         The row of a blank text is zero, and so is that of a text without any known token. A text's vector
-        is the same alone or in company (to 1e-6).
-
-        Raises:
-          ArgumentError: `texts` is one text, or an encoder returns other than finite numbers [texts, size].
-          DataError: a value is not text; the message has its place.
+        is the same alone or in company (to 1e-6). For errors see `find_encoder` and `text_list`.
 
         Example:
           >>> find_encoder(lambda texts: [[len(t), 3.0] for t in texts]).encode(["Four", " "])
