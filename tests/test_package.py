@@ -31,8 +31,8 @@ INTO_THE_COURSE = {
     ("training.prepare", "course.generator"),
     ("search.import_weights", "compat.trax_files"),
     ("cli.main", "compat"),
-    ("cli.doctor", "compat"),
-    ("cli.grading", "teaching.grade"),
+    ("cli.course", "compat"),
+    ("cli.course", "teaching.grade"),
 }
 
 

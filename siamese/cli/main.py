@@ -8,9 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from siamese import __version__, compat
-from siamese.cli import answering, grading, indexing, labels, training
-from siamese.cli.demo import demo
-from siamese.cli.doctor import doctor
+from siamese.cli import answering, course, indexing, labels, training
 from siamese.cli.output import listed, write_out
 from siamese.cli.reading import note_way_on
 from siamese.compat.process import enable_compile_cache, keep_memory
@@ -19,10 +17,10 @@ from siamese.search.display import LAYOUT, harmless, json_text
 
 # In the order of the help.
 COMMANDS = (
-    *(demo, training.train, labels.evaluate, answering.predict),
+    *(course.demo, training.train, labels.evaluate, answering.predict),
     *(indexing.index_build, indexing.index_add, indexing.index_remove, indexing.index_export),
     *(answering.search, indexing.duplicates, answering.match, labels.threshold, indexing.serve),
-    *(labels.data, training.import_weights, grading.grade, doctor),
+    *(labels.data, training.import_weights, course.grade, course.doctor),
 )
 # What a command needs beside the tool's own packages.
 PACKAGES = {"serve": "fastapi uvicorn prometheus-client", "grade": "ipykernel nbclient nbformat"}

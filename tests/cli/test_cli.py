@@ -73,7 +73,7 @@ def test_doctor_prints_versions_devices_and_patches(run, monkeypatch):
     code, shown, err = run("doctor")
     patched, ran = "inspect in trax.layers.assert_shape", "OK: a tiny Trax model ran"
     assert code == 0 and all(w in shown for w in ("trax", "1.4.1", "devices", patched, ran)), err
-    monkeypatch.setattr("siamese.cli.doctor.TRAX", "1.5.0")
+    monkeypatch.setattr("siamese.cli.course.TRAX", "1.5.0")
     (problem,) = json.loads(run("doctor", "--json")[1])["problems"]
     assert "Trax 1.4.1 was never tried" in problem and "trax==1.5.0" in problem
 
@@ -91,8 +91,8 @@ def test_the_demo_beats_chance_and_word_overlap(run, monkeypatch):
     """A smaller demo: a quarter of the assignment's width, fewer pairs for the head."""
     small = small_corpus(train=12_000, valid=500, test=500)
     monkeypatch.setattr("siamese.Siamese", partial(siamese.Siamese, d_model=32))
-    monkeypatch.setattr("siamese.cli.demo.embedded_corpus", lambda: small)
-    monkeypatch.setattr("siamese.cli.demo.HEAD_PAIRS", 1000)
+    monkeypatch.setattr("siamese.cli.course.embedded_corpus", lambda: small)
+    monkeypatch.setattr("siamese.cli.course.HEAD_PAIRS", 1000)
     monkeypatch.setattr("siamese.training.run.LEAST_STEPS", 80)
     code, out, err = run("demo", "--steps", "120", "--json")
     assert code == 0, err

@@ -1,4 +1,4 @@
-"""The command `demo`: the assignment in Trax from end to end, then the tool, on the embedded corpus."""
+"""The commands about the course: the demo, from the assignment in Trax to the tool; grade; doctor."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ import argparse
 import contextlib
 import functools
 import importlib.util
+import os
+import platform
 import random
+import re
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
+from siamese import compat
 from siamese.cli.arguments import arg, command
-from siamese.cli.output import Result, aligned, note
+from siamese.cli.output import Facts, Result, aligned, counted, note
 from siamese.compat.atomic import explained, write_text_atomically
 from siamese.data.corpus import HANDWRITTEN, embedded_corpus, handwritten_questions
 from siamese.errors import ArgumentError
@@ -22,6 +26,8 @@ from siamese.training.config import TrainConfig
 
 FILE = "handwritten.csv"  # of the demo's folder; where it is, the folder is the demo's
 HEAD_PAIRS = 5000  # that train the head: encoding is most of its time
+OUT_HELP = "for grades.csv and the feedback; a second run goes on there [%(default)s]"
+TRAX = "1.4.1"  # the version whose parts are changed
 # Asked of the handwritten questions at the end.
 ASKED = (
     "I forgot my password. What can I do?",
@@ -161,3 +167,81 @@ def _assignment(corpus: Any, folder: Path, flags: argparse.Namespace) -> dict[st
     at_course = course.classify(*test, labels, 0.7, **options)
     figures = {"course_accuracy": at_course, "accuracy": tuned.accuracy, "roc_auc": tuned.roc_auc}
     return rounded({**figures, "seconds": time.monotonic() - begun})
+
+
+@command(
+    arg("folder", help="with notebooks in it, or in a folder for each student; or one notebook"),
+    arg("--out", metavar="FOLDER", default="grades", help=OUT_HELP),
+    arg("--jobs", type=int, default=1, help="how many notebooks at a time [%(default)s]"),
+    arg("--notebook", type=int, help="which one they are, 1 to 8 [found out]"),
+    arg("--cell-limit", type=float, default=120, help="seconds for a cell [%(default)s]"),
+    arg("--memory-limit", type=float, default=4, metavar="GIB", help="0 for none [%(default)s]"),
+)
+def grade(flags: argparse.Namespace) -> Result:
+    """Run students' notebooks and check their functions.
+
+    siamese grade handed-in --jobs 4 --out grades
+    siamese grade handed-in --notebook 4 --cell-limit 300
+    """
+    from siamese.teaching.grade import EXERCISES, Limits, grade_class
+
+    if flags.jobs < 1 or flags.notebook not in (None, *EXERCISES):
+        raise ArgumentError(f"--jobs is at least 1, --notebook from 1 to {max(EXERCISES)}.")
+    if not (0 < flags.cell_limit < 1e9 and 0 <= flags.memory_limit < 1e9):
+        raise ArgumentError("--cell-limit is above 0, --memory-limit 0 or above.")
+    limits = Limits(flags.cell_limit, flags.memory_limit)
+    options = {"number": flags.notebook, "limits": limits, "jobs": flags.jobs, "note": note}
+    rows = grade_class(flags.folder, flags.out, **options)
+    pages = f"marks in {flags.out}/grades.csv, a page for each in {flags.out}/feedback"
+    return f"{counted(len(rows), 'notebook')}: {pages}.", {"notebooks": rows, "out": flags.out}
+
+
+@command()
+def doctor(flags: argparse.Namespace) -> Facts:
+    """Print versions, devices, what was patched and why, what is missing.
+
+    siamese doctor --json
+    """
+    import importlib.metadata  # Not at the top: each command would wait 50 ms for it.
+
+    packages, problems, devices = {}, [], []
+    # Of two versions the first on the path counts.
+    installed = reversed(list(importlib.metadata.distributions()))
+    versions = {package.name.replace("_", "-"): package.version for package in installed}
+    for line in importlib.metadata.requires("siamese-questions") or ():
+        name, extra = re.match(r"[\w-]+", line)[0], re.search(r'extra == "(\w+)"', line)
+        packages[name] = versions.get(name, "not installed")
+        if extra:
+            packages[name] += f" (extra {extra[1]})"
+        elif name not in versions:
+            problems.append(f"{name} is missing: pip install {name}")
+    trax, verdict = versions.get("trax"), "OK: the tool works; the course needs Trax."
+    if trax not in (None, TRAX):
+        problems.append(
+            f"Trax {trax} was never tried with siamese, which changes parts of Trax {TRAX}. Install the "
+            f"right one: pip install --no-deps trax=={TRAX}"
+        )
+    try:
+        import jax
+        import numpy as np
+
+        import siamese
+
+        devices = [f"{device.platform}: {device.device_kind}" for device in jax.devices()]
+        if trax:  # The shortest proof that it works.
+            model = siamese.Siamese(vocab_size=8, d_model=4)
+            questions = np.array([[2, 3], [4, 5]], np.int32)
+            model.init((questions, questions))
+            loss = float(siamese.TripletLossFn(*model((questions, questions))))
+            verdict = f"OK: a tiny Trax model ran, its loss is {loss:.3f}."
+    except Exception as error:
+        problems.append(f"{type(error).__name__}: {error}")
+    return {
+        "python": f"{platform.python_version()} ({sys.executable})",
+        "platform": f"{platform.platform()}, {os.cpu_count()} cores",
+        "devices": ", ".join(devices),
+        "verdict": "see the problems" if problems else verdict,
+        "packages": packages,
+        "patched": compat.patched,
+        "problems": problems,
+    }
