@@ -48,6 +48,10 @@ def compiled(function):
 both = pytest.mark.parametrize("run", [lambda f: f, compiled], ids=["numpy", "jit"])
 
 
+# A row without a negative below its positive, and two whose closest negative is a tie with it.
+WITHOUT_AND_TIED = np.array([[-0.9, 0.8, 0.6], [0.7, 0.7, 0.2], [0.0, 0.9, 0.9]])
+
+
 @both
 def test_the_documents_numbers(run):
     close = {"rtol": 0, "atol": golden.LOSS_TOLERANCE}
@@ -59,6 +63,7 @@ def test_the_documents_numbers(run):
             *(loss_from_scores, golden.SCORES),
             *({"reduction": "none"}, golden.LOSS_PER_ROW_BELOW_POSITIVE),
         ),
+        (closest_negative, WITHOUT_AND_TIED, {}, [-2, 0.7, 0.9]),
         (mean_negative, golden.MATRICES[2][3], {}, golden.MEAN_NEGATIVE_002),
         (closest_negative, golden.MATRICES[2][3], {}, golden.CLOSEST_NEGATIVE_002),
         (loss_from_scores, golden.MATRICES[2][3], {}, golden.COST_002),

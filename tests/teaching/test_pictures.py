@@ -2,14 +2,11 @@
 
 import numpy as np
 import pytest
+from golden import SCORES
 
 pytest.importorskip("matplotlib")
 
 from siamese.teaching.plots import plot_losses, plot_similarity_matrix
-
-LECTURE = np.array(
-    [[0.9, -0.8, 0.3, -0.5], [-0.4, 0.5, 0.1, -0.1], [0.3, 0.1, -0.4, -0.8], [-0.5, -0.2, -0.7, 0.5]]
-)  # fmt: skip
 
 
 def test_losses():
@@ -30,9 +27,9 @@ def dashed(figure):
 @pytest.mark.parametrize(
     ("scores", "options", "expected"),
     [  # the lecture's matrix: the values 0.3, 0.1, 0.3 (or -0.8), -0.2
-        (LECTURE, {}, [(0, 2), (1, 2), (2, 0), (3, 1)]),
-        (LECTURE, {"closest": "semi_hard"}, [(0, 2), (1, 2), (2, 3), (3, 1)]),
-        (LECTURE, {"closest": None}, []),
+        (SCORES, {}, [(0, 2), (1, 2), (2, 0), (3, 1)]),
+        (SCORES, {"closest": "semi_hard"}, [(0, 2), (1, 2), (2, 3), (3, 1)]),
+        (SCORES, {"closest": None}, []),
         ([[0.5, 0.9], [0.9, 0.5]], {"closest": "semi_hard"}, []),
         (np.ones((12, 12)), {}, [(0, 1), *((i, 0) for i in range(1, 12))]),
         # A dollar sign or a backslash in a question is text, not a formula.
