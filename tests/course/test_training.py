@@ -3,17 +3,15 @@
 import functools
 import itertools
 import json
-import os
 import random
 import re
 import signal
-import sys
 
 import jax
 import numpy as np
 import pytest
 import trax
-from programs import COMPILED, ROOT, run
+from programs import on_four_devices
 from stock_trax import functions
 from trax import layers as tl
 from trax.supervised import training
@@ -303,8 +301,7 @@ def test_a_long_run_that_stays_collapsed_says_so_before_its_end(caplog, monkeypa
 
 @pytest.mark.slow
 def test_of_four_devices_one_is_used_and_the_log_says_so_once():
-    done = run(
-        """
+    done = on_four_devices("""
         import siamese, trax, test_training as t
         import jax
         assert len(jax.devices()) == 4
@@ -315,13 +312,7 @@ def test_of_four_devices_one_is_used_and_the_log_says_so_once():
         losses = t.losses_of(t.made(), 2)
         t.made()
         print(losses)
-        """,
-        PYTHONPATH=os.pathsep.join([str(ROOT), *sys.path]),
-        JAX_PLATFORMS="cpu",
-        XLA_FLAGS="--xla_force_host_platform_device_count=4",
-        **COMPILED,
-    )
-    assert done.returncode == 0, done.stderr
+    """)
     np.testing.assert_allclose(
         json.loads(done.stdout.splitlines()[-1]), losses_of(made(), 2), rtol=1e-5
     )

@@ -34,3 +34,11 @@ def output_of(code, *flags, **options):
     done = run(code, *flags, **options)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def on_four_devices(code):
+    """Runs it where JAX counts four, with the modules that this process can import."""
+    platform = {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_force_host_platform_device_count=4"}
+    done = run(code, PYTHONPATH=os.pathsep.join([str(ROOT), *sys.path]), **platform, **COMPILED)
+    assert done.returncode == 0, done.stderr
+    return done

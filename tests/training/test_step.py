@@ -1,8 +1,6 @@
 """The training step: stock Trax's arithmetic, plain autodiff's gradient, any number of devices."""
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from programs import on_four_devices
 
 from siamese import ArgumentError, PairBatches
 from siamese.nn.tower import Dropout, TowerConfig, encode, init
@@ -190,17 +189,8 @@ def losses_of_three_steps():
 
 @pytest.mark.slow
 def test_several_devices_give_the_same_losses():
-    code = "import jax, siamese, test_step as t; siamese.enable_compile_cache();"
-    code += "print(jax.device_count(), *t.losses_of_three_steps())"
-    env = {
-        **os.environ,
-        "JAX_PLATFORMS": "cpu",
-        "XLA_FLAGS": "--xla_force_host_platform_device_count=4",
-    }
-    env["PYTHONPATH"] = f"{Path(__file__).parent}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
-    out = subprocess.run(
-        [sys.executable, "-c", code], env=env, check=True, stdout=subprocess.PIPE, text=True
-    ).stdout
+    code = "import jax, test_step as t; print(jax.device_count(), *t.losses_of_three_steps())"
+    out = on_four_devices(code).stdout
     devices, *losses = map(float, out.splitlines()[-1].split())
     assert devices == 4
     np.testing.assert_allclose(losses, losses_of_three_steps(), rtol=1e-5)
