@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese.evaluation.metrics import check_scores, metric_values
+from siamese.evaluation.metrics import check_scores
 
 
 @dataclass(frozen=True)
@@ -35,39 +35,18 @@ def bootstrap_interval(
     not independent, which makes the interval somewhat narrow. A resample whose metric is NaN is left out.
     """
     scores, truth = check_scores(scores, labels)
-    return _intervals(lambda rows: [metric(scores[rows], truth[rows])], len(truth), resamples)[0]
-
-
-def metric_intervals(scores: Any, labels: Any, threshold: float | None) -> dict[str, Interval]:
-    """The metrics of `evaluate_scores` by their names, with intervals; see `bootstrap_interval`.
-
-    Resamples on which a metric is undefined (one class only) are left out.
-    """
-    scores, truth = check_scores(scores, labels)
-
-    def values(rows: np.ndarray) -> dict[str, float]:
-        return metric_values(scores[rows], truth[rows], threshold)
-
-    names, n = values(np.arange(len(truth))), len(truth)
-    return dict(zip(names, _intervals(lambda rows: [*values(rows).values()], n)))
+    return resampled(lambda rows: [metric(scores[rows], truth[rows])], len(truth), resamples)[0]
 
 
 def cluster_intervals(values: np.ndarray, clusters: Sequence[Hashable]) -> list[Interval]:
-    """The mean of each column with its interval; whole clusters are drawn.
-
-    Args:
-      values: float [n, columns].
-      clusters: of each row; equal values, equal clusters.
-    """
+    """The mean of each column, float [n, columns], with its interval; whole clusters of rows are drawn."""
     _, cluster = np.unique(np.asarray(clusters), return_inverse=True)  # [n]
     sizes = np.bincount(cluster)
     sums = np.stack([np.bincount(cluster, column) for column in values.T], axis=1)
-    return _intervals(lambda rows: sums[rows].sum(axis=0) / sizes[rows].sum(), len(sizes))
+    return resampled(lambda rows: sums[rows].sum(axis=0) / sizes[rows].sum(), len(sizes))
 
 
-def _intervals(
-    values: Callable[[np.ndarray], Any], n: int, resamples: int = 1000
-) -> list[Interval]:
+def resampled(values: Callable[[np.ndarray], Any], n: int, resamples: int = 1000) -> list[Interval]:
     """The intervals of some values, a function: places of a sample, int [n] -> floats [values]."""
     generator = np.random.default_rng(0)
     samples = [values(generator.integers(n, size=n)) for _ in range(resamples)]

@@ -10,9 +10,9 @@ import numpy as np
 
 from siamese.data.arguments import check_pairs, whole_number
 from siamese.evaluation.baselines import word_overlap
-from siamese.evaluation.bootstrap import Interval, metric_intervals
+from siamese.evaluation.bootstrap import Interval, resampled
 from siamese.evaluation.calibration import expected_calibration_error
-from siamese.evaluation.metrics import check_scores, evaluate_scores
+from siamese.evaluation.metrics import check_scores, evaluate_scores, metric_values
 from siamese.evaluation.thresholds import COURSE_THRESHOLD, best_threshold
 
 # What the table shows, in this order, and the titles.
@@ -86,8 +86,13 @@ class Evaluation:
 
     @functools.cached_property
     def intervals(self) -> dict[str, Interval]:
-        """The bootstrap interval of each metric, by its name."""
-        return metric_intervals(self.scores, self.labels, self.metrics.threshold)
+        """The bootstrap interval of each metric, by its name; see `bootstrap_interval`."""
+
+        def values(rows: np.ndarray) -> list[float]:
+            figures = metric_values(self.scores[rows], self.labels[rows], self.metrics.threshold)
+            return [figures[name] for name in FIGURES]
+
+        return dict(zip(FIGURES, resampled(values, len(self.labels))))
 
     def to_dict(self) -> dict[str, Any]:
         """The figures as plain values, for JSON; without the pairs."""

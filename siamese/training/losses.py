@@ -41,11 +41,7 @@ def ranking_loss(scores, false_negative_mask=None):
         row j are known duplicates off the diagonal; they do not count as negatives.
 
     Returns:
-      float [batch], >= 0; 0 for a row without negatives.
-
-    Raises:
-      ShapeError: `scores` is not square, or the mask has another shape.
-      ArgumentError: only one row.
+      float [batch], >= 0; 0 for a row without negatives. Errors as `siamese.course.loss.loss_from_scores`.
 
     Example:
       >>> ranking_loss(jnp.array([[1.0, 0.95], [0.95, 1.0]])).round(4).tolist()  # log(1 + exp(-1))

@@ -8,9 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from siamese.errors import DataError
-from siamese.evaluation.bootstrap import Interval, bootstrap_interval, metric_intervals
+from siamese.evaluation.bootstrap import Interval, bootstrap_interval
 from siamese.evaluation.metrics import evaluate_scores
+from siamese.evaluation.report import Evaluation
 from siamese.evaluation.retrieval import evaluate_retrieval, read_relevance, shared_clusters
+
+
+def intervals_of(scores, labels):
+    texts = ["a"] * len(labels)
+    return Evaluation(texts, texts, scores, labels, 0.5).intervals
 
 
 def test_intervals_equal_one_resample_at_a_time():
@@ -18,7 +24,7 @@ def test_intervals_equal_one_resample_at_a_time():
     labels = generator.random(60) < 0.4
     scores = (generator.normal(size=60) + labels).round(1)  # With ties.
     rows = np.random.default_rng(0).integers(60, size=(1000, 60))
-    for name, interval in metric_intervals(scores, labels, 0.5).items():
+    for name, interval in intervals_of(scores, labels).items():
 
         def metric(scores, labels, name=name):
             return getattr(evaluate_scores(scores, labels, 0.5), name)
@@ -32,7 +38,7 @@ def test_intervals_equal_one_resample_at_a_time():
 
 
 def test_resamples_with_one_class_are_left_out():
-    area = metric_intervals([0.1, 0.2, 0.9], [0, 0, 1], 0.5)["roc_auc"]
+    area = intervals_of([0.1, 0.2, 0.9], [0, 0, 1])["roc_auc"]
     assert (area.value, area.low, area.high) == (1.0, 1.0, 1.0)
 
 
