@@ -139,7 +139,8 @@ class QuestionIndex(AbstractContextManager):
             with ThreadPoolExecutor(1) as pool, file.transaction() as db:
                 facts = settings(db)
                 loading = pool.submit(model_file.detector_of, path, facts, detector)
-                state = State.empty(facts["size"]).followed(db)  # meanwhile
+                none, vectors = np.zeros(0, np.int32), np.zeros((0, facts["size"]), np.float32)
+                state = State(none, vectors, none, none).followed(db)  # meanwhile
             return cls(loading.result(), file, state)
 
     # ---- Changing ----

@@ -83,12 +83,6 @@ class State:
         """The words of all questions, counted when they are first asked for."""
         return WordCounts.of(self.stems, self.lengths)
 
-    @classmethod
-    def empty(cls, size: int) -> State:
-        """No questions; their vectors have `size` numbers."""
-        none = np.zeros(0, np.int64)
-        return cls(none, np.zeros((0, size), np.float32), none.astype(np.int32), none)
-
     def followed(self, db: sqlite3.Connection) -> State:
         """With the questions that the file has after the last row, without those that are gone."""
         last = int(self.rows.max(initial=0))
