@@ -260,7 +260,7 @@ def _read_answers(path: str, encoding: str | None) -> list[Answer]:
     Raises:
       ArgumentError: it has more than answers, which would be lost when it is written again.
     """
-    if not os.path.exists(path):
+    if not (os.path.exists(path) and os.path.getsize(path)):
         return []
     with open_rows(path, names=HEADER, encoding=encoding) as rows:
         is_ours, is_empty = tuple(rows.header) == HEADER, not any(rows)
