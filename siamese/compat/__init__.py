@@ -125,13 +125,9 @@ def _light_inspect(assert_shape: types.ModuleType) -> None:
     )
 
 
-def _trax(trax: types.ModuleType) -> None:
-    importlib.import_module("siamese.compat.mends").mend_trax()
-
-
 _MENDS = {
     "jax": _jax_functions,
     "jax.interpreters.xla": _device_array,
     "trax.layers.assert_shape": _light_inspect,
-    "trax": _trax,
+    "trax": lambda trax: importlib.import_module("siamese.compat.mends").mend_trax(),
 }

@@ -30,7 +30,7 @@ def fast_forward(model: Any) -> Any:
         draw = np.random.default_rng(0)
         weights = jax.tree.map(lambda s: draw.normal(size=s.shape).astype(np.float32), arrays)
         vectors, _ = tower.pure_fn(tokens, weights, state, jax.random.PRNGKey(0))
-        if not np.abs(vectors - encode(_named(weights), tokens, config)).max() < 1e-5:
+        if not np.abs(vectors - encode(named(weights), tokens, config)).max() < 1e-5:
             raise ValueError
     except (ValueError, TypeError, AttributeError, tl.LayerError) as error:
         raise ArgumentError(
@@ -55,7 +55,7 @@ def _forward_pair(model: Any, inputs: tuple) -> tuple:
 
 def _forward(tower: Any, config: TowerConfig, tokens: Any) -> Any:
     """The tower's vectors: a word's product with the kernel once, where few words fill the batch."""
-    weights, few = _named(tower.weights), max(tokens.size // 8, 1)
+    weights, few = named(tower.weights), max(tokens.size // 8, 1)
     ordered = jnp.sort(tokens, axis=None)
 
     def by_words(weights: dict) -> Any:
@@ -66,6 +66,7 @@ def _forward(tower: Any, config: TowerConfig, tokens: Any) -> Any:
     return jax.lax.cond(is_few, by_words, lambda weights: encode(weights, tokens, config), weights)
 
 
-def _named(weights: Any) -> dict:
+def named(weights: Any) -> dict:
+    """A tower's weights in Trax's tree by the names of `siamese.nn.tower`."""
     arrays = jax.tree.leaves(weights)  # In Trax's order.
     return dict(zip(("embedding", "lstm/kernel", "lstm/bias"), arrays, strict=True))

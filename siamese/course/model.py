@@ -9,6 +9,7 @@ from jax.tree_util import tree_leaves
 from trax import layers as tl
 from trax.shapes import ShapeDtype
 
+from siamese.compat.fast import named
 from siamese.compat.process import keeping_generators
 from siamese.course.similarity import l2_normalize
 from siamese.data.arguments import one_of, whole_number
@@ -80,11 +81,7 @@ def tower_weights(model: Any) -> dict[str, np.ndarray]:
 
     `model` is of the course's layers and has weights, such as ``loop.eval_model``.
     """
-    embedding, (_, ((kernel, bias),), _), *_ = model.weights[0]
-    if isinstance(embedding, tuple):  # As a training step of Trax leaves it.
-        (embedding,) = embedding
-    arrays = {"embedding": embedding, "lstm/kernel": kernel, "lstm/bias": bias}
-    return {name: np.asarray(array) for name, array in arrays.items()}
+    return {name: np.asarray(array) for name, array in named(model.weights[0]).items()}
 
 
 def set_tower_weights(model: Any, weights: dict[str, np.ndarray]) -> None:

@@ -136,7 +136,7 @@ def encode(
       weights: name -> array, see this module's docstring.
       tokens: int32 [batch, length], padded with 1; or the same as `Words`, which takes less time.
       config: the tower's shape.
-      dropout: for training; it needs the JAX random `key`.
+      dropout: for training, on `Words`; it needs the JAX random `key`.
       key: likewise.
 
     Returns:
@@ -146,7 +146,9 @@ def encode(
 
     from siamese.nn.lstm import mean_state
 
-    words, places = tokens if isinstance(tokens, Words) else _every_position(tokens)
+    if not isinstance(tokens, Words):  # Each position counts as a word of its own.
+        tokens = Words(jnp.ravel(tokens), jnp.arange(tokens.size).reshape(tokens.shape))
+    words, places = tokens
     tokens = words[places]
     x, read = jnp.take(weights["embedding"], words, axis=0, mode="clip"), places
     if dropout is not None:
@@ -169,14 +171,6 @@ def products_of(weights: Mapping, x: Array, config: TowerConfig) -> list[Array]:
 
     kernels = ((weights[f"{name}/kernel"], weights[f"{name}/bias"]) for name in config.lstms)
     return [word_products(kernel, bias, x) for kernel, bias in kernels]
-
-
-def _every_position(tokens: Any) -> Words:
-    """Tokens as `Words` of one position each, where the distinct words are not known."""
-    import jax.numpy as jnp
-
-    words = jnp.concatenate([jnp.array([UNKNOWN, PAD], jnp.int32), tokens.ravel()])
-    return Words(words, jnp.arange(2, len(words), dtype=jnp.int32).reshape(tokens.shape))
 
 
 def dropped(
