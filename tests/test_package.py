@@ -1,6 +1,7 @@
 """The package's shape: its public names, and imports that run one way between its folders."""
 
 import ast
+import doctest
 import functools
 import importlib
 import os
@@ -148,3 +149,13 @@ def test_the_package_is_typed_and_the_citation_names_this_version():
     assert (PACKAGE / "py.typed").is_file()
     citation = PACKAGE.with_name("CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {siamese.__version__}\n" in citation
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "file", sorted(f for f in PACKAGE.rglob("*.py") if ">>> " in f.read_text())
+)
+def test_the_examples_of_docstrings_give_what_they_say(file):
+    name = ".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts)
+    module = importlib.import_module(name.removesuffix(".__init__"))
+    assert doctest.testmod(module).failed == 0

@@ -123,7 +123,7 @@ def average_linkage(
 
     Example:
       >>> vectors = np.array([[1, 0], [0.8, 0.6], [0.6, 0.8], [0, 1]], np.float32)
-      >>> average_linkage(vectors, 0.7).tolist()  # 0 to 3 are chained by 0.8, 0.96, 0.8
+      >>> average_linkage(vectors, 0.75).tolist()  # 0 to 3 are chained by 0.8, 0.96, 0.8
       [0, 1, 1, 2]
     """
     apart = np.zeros((0, 2), np.int64) if apart is None else apart

@@ -52,8 +52,8 @@ def top_k(vectors: np.ndarray, queries: np.ndarray, k: int) -> tuple[np.ndarray,
     Example:
       >>> vectors = np.eye(3, dtype=np.float32)
       >>> rows, products = top_k(vectors, np.array([[0.6, 0.8, 0]], np.float32), k=2)
-      >>> rows.tolist(), products.round(1).tolist()
-      ([[1, 0]], [[0.8, 0.6]])
+      >>> rows.tolist(), products.round(1)
+      ([[1, 0]], array([[0.8, 0.6]], dtype=float32))
     """
     k, step = min(k, len(vectors)), max(1, SCORES // max(1, len(vectors)))
     rows = np.zeros((len(queries), k), np.int64)

@@ -44,7 +44,8 @@ def ranking_loss(scores, false_negative_mask=None):
       float [batch], >= 0; 0 for a row without negatives. Errors as `siamese.course.loss.loss_from_scores`.
 
     Example:
-      >>> ranking_loss(jnp.array([[1.0, 0.95], [0.95, 1.0]])).round(4).tolist()  # log(1 + exp(-1))
+      >>> losses = ranking_loss(jnp.array([[1.0, 0.95], [0.95, 1.0]]))
+      >>> [round(float(loss), 4) for loss in losses]  # log(1 + exp(-1))
       [0.3133, 0.3133]
     """
     logits = jnp.asarray(scores) / TEMPERATURE
@@ -58,8 +59,8 @@ def pair_loss(cosines, is_duplicate):
     """The logistic loss, float [pairs], of labelled pairs: cosines, and labels 0 or 1, [pairs] each.
 
     Example:
-      >>> pair_loss(jnp.array([0.55, 0.55]), jnp.array([1, 0])).round(4).tolist()  # log 2
-      [0.6931, 0.6931]
+      >>> pair_loss(jnp.array([0.55, 0.55]), jnp.array([1, 0])).round(4)  # log 2
+      Array([0.6931, 0.6931], dtype=float32)
     """
     sign = jnp.where(jnp.asarray(is_duplicate) > 0, 1.0, -1.0)
     return -jax.nn.log_sigmoid(sign * (jnp.asarray(cosines) - PAIR_CENTRE) / PAIR_TEMPERATURE)
