@@ -18,9 +18,9 @@ import numpy as np
 import siamese
 from siamese import checks
 from siamese.course.loss import loss_from_scores
-from siamese.evaluation.baselines import word_overlap
 from siamese.evaluation.bootstrap import bootstrap_interval
 from siamese.evaluation.plots import plot_accuracy_by_threshold, plot_roc, plot_score_histogram
+from siamese.evaluation.report import word_overlap
 from siamese.teaching.lesson import compare, guess, need
 
 siamese.enable_compile_cache()  # so that the next run need not compile again

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from siamese.data.arguments import check_pairs, whole_number
-from siamese.evaluation.baselines import word_overlap
+from siamese.data.tokenizer import word_tokenize
 from siamese.evaluation.bootstrap import Interval, resampled
 from siamese.evaluation.calibration import expected_calibration_error
 from siamese.evaluation.metrics import check_scores, evaluate_scores, metric_values
@@ -155,3 +155,24 @@ class Evaluation:
             losses = f"train {train_loss:.4f}, valid {valid_loss:.4f}"
             lines.insert(0, f"loss after {steps} steps: {losses}")
         return "\n".join(lines)
+
+
+def word_overlap(question1: Sequence[str], question2: Sequence[str]) -> np.ndarray:
+    """Jaccard overlap of n pairs of texts by their lower-cased words: shared / all distinct words.
+
+    Returns:
+      float64 [n], from 0 to 1. Two questions without any words overlap by 0.
+
+    Raises:
+      DataError: sequences of unequal length.
+
+    Example:
+      >>> word_overlap(["How old are you?"], ["What age are you?"])
+      array([0.42857143])
+    """
+    check_pairs(question1, question2, "question1", "question2")
+    first, second = (
+        [{word.lower() for word in word_tokenize(text)} for text in side]
+        for side in (question1, question2)
+    )
+    return np.array([len(a & b) / max(len(a | b), 1) for a, b in zip(first, second)])

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 from siamese.errors import ArgumentError, DataError
-from siamese.evaluation.baselines import word_overlap
 from siamese.evaluation.calibration import fit_calibration
 from siamese.evaluation.metrics import evaluate_scores
-from siamese.evaluation.report import Evaluation
+from siamese.evaluation.report import Evaluation, word_overlap
 from siamese.evaluation.thresholds import best_threshold, fit_threshold
 
 PAIRS = st.lists(st.tuples(st.integers(0, 6), st.booleans()), min_size=2, max_size=25).filter(
