@@ -136,8 +136,10 @@ def test_without_trax_the_tool_trains_and_answers_and_the_course_says_so(tmp_pat
         f"for command in {commands!r}: assert main(command) == 0, command\n"
         "assert not [name for name in sys.modules if name.split('.')[0] == 'trax']\n"
         "try: siamese.train_model\nexcept siamese.MissingDependencyError as error: print(error)\n"
+        "sys.stderr = sys.stdout; assert main(['demo', '--output', 'out']) == 2\n"
     )
     assert "\nThis needs Trax, which is not installed" in shown
+    assert "\nsiamese demo: This needs Trax, which is not installed" in shown
 
 
 def test_no_message_tells_to_install_siamese_from_an_index():

@@ -432,7 +432,7 @@ else:
             keras.layers.UnitNormalization(),
         ]
     )
-    ids = np.array(detector.token_ids(["How do I learn to play the piano?"]))  # [1, length]
+    ids = np.array([detector.vocabulary.encode("How do I learn to play the piano?")])  # [1, length]
     twin(ids)  # makes the weights
     order = np.concatenate([np.arange(d) + k * d for k in (0, 2, 1, 3)])  # of the gates
     kernel, bias = detector.weights["lstm/kernel"][:, order], detector.weights["lstm/bias"][order]

@@ -110,7 +110,7 @@ def search(flags: argparse.Namespace) -> Result:
     lines = [] if hits else ["Nothing found."]
     for hit in hits:
         chance = "" if hit.probability is None else f"  {hit.probability:4.0%}"
-        score = f"{' *'[hit.is_duplicate]} {hit.similarity:6.3f}{chance}"
+        score = f"{'*' if hit.is_duplicate else ' '} {hit.similarity:6.3f}{chance}"
         lines.append(f"{score}  [{harmless(hit.id)}] {harmless(hit.question)}")
     if any(hit.is_duplicate for hit in hits):
         lines.append(f"* a duplicate: {detector.measure} above {facts['threshold']:.3f}")

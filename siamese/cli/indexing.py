@@ -62,9 +62,9 @@ def index_build(flags: argparse.Namespace) -> Facts:
     output, begun = flags.output or f"{flags.questions}.index", time.monotonic()
     model, questions = flags.model or "use", question_list(flags.questions, flags)
     detector = DuplicateDetector.load(model)
-    with reading.build_index(detector, questions, path=output, model=model) as index:
-        kept = reading.reading_options(flags, "column id_column drop_repeated")
-        index.reading = kept | {"repeated": questions.report.repeated}
+    kept = reading.reading_options(flags, "column id_column drop_repeated")
+    kept |= {"repeated": questions.report.repeated}
+    reading.build_index(detector, questions, path=output, model=model, reading=kept).close()
     note(f'Ask it: siamese search {output} "..."')
     facts = {"output": output, "questions": len(questions.ids)}
     facts["left_out"] = questions.report.rows - questions.report.kept

@@ -20,11 +20,10 @@ from siamese.cli.reading import (
     reading_options,
     same_flags,
 )  # fmt: skip
-from siamese.compat.atomic import open_atomically
+from siamese.compat.atomic import explained, open_atomically
 from siamese.compat.progress import elapsed
 from siamese.data.clusters import clusters
 from siamese.data.pairs import QuestionPairs, read_pairs
-from siamese.data.readers.reading import open_rows
 from siamese.errors import ArgumentError, DataError
 from siamese.evaluation.asking import Answer, next_candidate, pair_key, shown, similar_candidates
 from siamese.search.display import csv_line
@@ -36,6 +35,7 @@ FEW = 5  # with fewer duplicates among its labels a threshold is hardly better t
 WEIGHTS = [tenths / 10 for tenths in range(11)]  # of the vectors, from which one is chosen
 MODES = ("hybrid", "vectors", "words")
 HEADER = "question1", "question2", "is_duplicate"
+MARKS = b"\xef\xbb\xbf\xff\xfe"  # the bytes of byte order marks
 
 
 @command(arg("questions", metavar="FILE", help="a file of labelled pairs"), *shared.READ_PAIRS)
@@ -260,17 +260,21 @@ def _read_answers(path: str, encoding: str | None) -> list[Answer]:
     Raises:
       ArgumentError: it has more than answers, which would be lost when it is written again.
     """
-    if not (os.path.exists(path) and os.path.getsize(path)):
+    if not os.path.exists(path):
         return []
-    with open_rows(path, names=HEADER, encoding=encoding) as rows:
-        is_ours, is_empty = tuple(rows.header) == HEADER, not any(rows)
-    pairs = QuestionPairs([], [], []) if is_empty else read_pairs(path, encoding=encoding)
-    if not is_ours or (pairs.report and len(pairs) < pairs.report.rows):
+    header = ",".join(HEADER)
+    with explained(path, "read", DataError), open(path, "rb") as file:
+        first, *rows = file.read().translate(None, b'\0"').lstrip(MARKS).splitlines() or [b""]
+    is_ours, answers = not first or first.replace(b";", b",") == header.encode(), []
+    if is_ours and any(rows):
+        pairs = read_pairs(path, encoding=encoding)
+        is_ours, answers = len(pairs) == pairs.report.rows, _answers(pairs)
+    if not is_ours:
         raise ArgumentError(
-            f"{path} holds more than answers, which are CSV with the columns {','.join(HEADER)}. Name "
-            "another file (--answers), or leave --label out."
+            f"{path} holds more than answers, which are CSV with the columns {header}. Name another "
+            "file (--answers), or leave --label out."
         )
-    return _answers(pairs)
+    return answers
 
 
 def _write_answers(path: str, answers: list[Answer], encoding: str | None) -> None:

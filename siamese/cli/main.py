@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 from siamese import __version__, compat
 from siamese.cli import answering, course, indexing, labels, training
-from siamese.cli.output import listed, write_out
+from siamese.cli.output import Facts, Result, listed, write_out
 from siamese.cli.reading import note_way_on
 from siamese.compat.process import enable_compile_cache, keep_memory
-from siamese.errors import SiameseError
+from siamese.errors import MissingDependencyError, SiameseError, explain_missing_trax
 from siamese.search.display import LAYOUT, harmless, json_text
 
 # In the order of the help.
@@ -66,18 +66,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     try:
-        result = flags.function(flags)
+        result = _run(flags)
         if result is not None:  # A command that returns None has printed its answers already.
             text, values = result if isinstance(result, tuple) else (listed(result), result)
             write_out(json_text(values) if flags.json else text)
         note_way_on(flags)
         return 0
-    except (SiameseError, ModuleNotFoundError) as error:
-        reason = str(error)
-        if isinstance(error, ModuleNotFoundError):
-            packages = PACKAGES.get(flags.command, error.name)
-            reason = f"This needs {error.name}: pip install {packages}"
-        print(f"siamese {flags.command}: {harmless(reason, LAYOUT)}", file=sys.stderr)
+    except SiameseError as error:
+        print(f"siamese {flags.command}: {harmless(error, LAYOUT)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("\nInterrupted.", file=sys.stderr)
@@ -85,3 +81,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `siamese ... | head`
         sys.stderr.close()
         return 0
+
+
+def _run(flags: argparse.Namespace) -> Facts | Result | None:
+    """The result of a command; a package that it lacks is named."""
+    try:
+        return flags.function(flags)
+    except ModuleNotFoundError as error:
+        explain_missing_trax(error)
+        packages = PACKAGES.get(flags.command, error.name)
+        raise MissingDependencyError(f"This needs {error.name}: pip install {packages}") from error

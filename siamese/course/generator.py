@@ -29,7 +29,7 @@ class data_generator(Iterator):
 
     Yields:
       (q1, q2): two int32 arrays [batch_size, length], `length` the power of two at
-      or above the longest question of either side.
+      or above the longest question of either side. `state` and `restore` carry the position.
 
     Raises:
       DataError: for no pairs, sides of unequal length, an empty question, or ids that are no

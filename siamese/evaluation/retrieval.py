@@ -116,7 +116,7 @@ def read_relevance(
             query, item = (id_text(row.get(name)) for name in names)
             value = row.get(judged) if judged else None
             try:
-                counts = value in (None, "") or float(value) > 0
+                counts = value in (None, "") or not float(value) <= 0
             except (TypeError, ValueError):
                 rows.report.bad_row(line, f"relevance is {value!r:.40}, not a number.")
                 continue

@@ -136,7 +136,7 @@ def encode(
       weights: name -> array, see this module's docstring.
       tokens: int32 [batch, length], padded with 1; or the same as `Words`, which takes less time.
       config: the tower's shape.
-      dropout: for training, on `Words`; it needs the JAX random `key`.
+      dropout: for training; it needs the JAX random `key`.
       key: likewise.
 
     Returns:
@@ -147,7 +147,8 @@ def encode(
     from siamese.nn.lstm import mean_state
 
     if not isinstance(tokens, Words):  # Each position counts as a word of its own.
-        tokens = Words(jnp.ravel(tokens), jnp.arange(tokens.size).reshape(tokens.shape))
+        words = jnp.concatenate([jnp.array([UNKNOWN, PAD], jnp.int32), jnp.ravel(tokens)])
+        tokens = Words(words, jnp.arange(2, len(words)).reshape(tokens.shape))
     words, places = tokens
     tokens = words[places]
     x, read = jnp.take(weights["embedding"], words, axis=0, mode="clip"), places

@@ -11,7 +11,7 @@ from siamese.errors import DataError
 from siamese.search.detector import MAX_TOKENS, DuplicateDetector
 from siamese.search.display import harmless, rounded
 
-_NUMBER = re.compile(r"\b\d+(?:[.,:]\d+)*")
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")  # 1,000 is 1000
 _WORD = re.compile(r"[^\W\d_][\w']*")
 _NEGATION = re.compile(r"no|not|never|none|nothing|nobody|neither|nor|cannot|without|\w+n't")

@@ -47,6 +47,19 @@ def test_the_encoder_hardly_sees_direction_and_negation():
         assert differences(one, two)
 
 
+def test_numbers_are_seen_wherever_they_stand():
+    for one, two in (
+        ("1920x1080 screen", "1920x1200 screen"),
+        ("file 2024_01_05", "file 2024_02_05"),
+        ("error 0x80070005", "error 0x80070057"),
+        ("a 2x4 board", "a 2x6 board"),
+        ("ipv4 router", "ipv6 router"),
+        ("at 12h30", "at 12h45"),
+    ):
+        assert differences(one, two), one
+    assert not differences("1,000 users", "1000 users")
+
+
 def test_capitals_alone_are_explained_as_the_sentence_they_are_read_as():
     use, texts = DuplicateDetector.pretrained(), ("RESET MY PASSWORD", "Reset my password")
     loud, calm = (explain(use, text, "How can I reset it?").words1 for text in texts)

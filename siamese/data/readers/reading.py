@@ -180,10 +180,11 @@ def _reading(report: ReadReport) -> Iterator[None]:
         yield
     except (SiameseError, MemoryError):
         raise
-    except ModuleNotFoundError as error:
-        package = str(error.name).replace("_", "-")
+    except ImportError as error:
+        package = str(error.name).partition(".")[0].replace("_", "-")
         raise MissingDependencyError(
-            f"{report.path} is a workbook or a Parquet file, which {package} reads: pip install {package}"
+            f"{report.path} is a workbook, a ZIP archive or a Parquet file. {package} reads workbooks or "
+            f"Parquet files: pip install {package}"
         ) from None
     except Exception as error:  # They have no common base.
         after = f" after row {report.rows:,}" if report.rows else ""

@@ -56,6 +56,9 @@ class QuestionIndex(AbstractContextManager):
       'How old are you?'
     """
 
+    def __enter__(self) -> QuestionIndex:
+        return self
+
     def __init__(self, detector: DuplicateDetector, file: IndexFile, state: State):
         """For `build` and `open`: an open file, its model, questions and settings."""
         self._model, self._file, self._state = detector, file, state
@@ -88,6 +91,7 @@ class QuestionIndex(AbstractContextManager):
         columns: Sequence[Mapping[str, Any]] | None = None,
         path: str | os.PathLike | None = None,
         model: str | os.PathLike | None = None,
+        reading: Mapping[str, Any] | None = None,
         show_progress: bool = False,
     ) -> QuestionIndex:
         """Encodes questions, and stores them in a file or in memory.
@@ -99,6 +103,7 @@ class QuestionIndex(AbstractContextManager):
           columns: other columns of each question, JSON values, or None.
           path: the file; an index that it holds is replaced, at once and as a whole. None for memory.
           model: the path of the saved model, which the file names so that `open` finds it.
+          reading: how the list was read, which the file keeps for what is added.
           show_progress: show a bar while questions are encoded.
 
         Raises:
@@ -114,7 +119,8 @@ class QuestionIndex(AbstractContextManager):
         vectors = rows_of.encoded(detector, questions, places, show_progress=show_progress)
         with IndexFile(path, create=True).closed_by_errors() as file:
             with file.made() as db:
-                write_settings(db, **model_file.index_facts(detector, path, model))
+                facts = model_file.index_facts(detector, path, model)
+                write_settings(db, **facts, reading=dict(reading or {}))
                 # What is in memory is not stored a second time.
                 stored = path is not None
                 _, state = rows_of.insert(db, questions, ids, columns, vectors, stored)
@@ -210,11 +216,6 @@ class QuestionIndex(AbstractContextManager):
         """How its file was read, columns and repeated lines, as `read_questions` takes them."""
         with self._moment():
             return dict(self._facts.get("reading", {}))
-
-    @reading.setter
-    def reading(self, options: Mapping[str, Any]) -> None:
-        with self._moment(change=True) as db:
-            write_settings(db, reading=dict(options))
 
     @property
     def vector_weight(self) -> float:
