@@ -161,7 +161,11 @@ def test_evaluate_measures_a_search_with_a_weight_chosen_on_other_queries(
         [m, "1.000"] for m in ("hybrid", "vectors", "words")
     ]
     assert count.startswith("1 queries") and "0.6, chosen on 1 other queries (" in weight
-    (tmp_path / "relevant.csv").write_text("query_id,id\nq2,9\nq3,5\nq1,7\n")
+    (tmp_path / "relevant.csv").write_text("query_id,id\nq2,9\nq3,5\nq1,7\n,5\n")
+    code, _, err = run(*command, "relevant.csv")
+    assert code == 2 and "line 5: no query_id or no id" in err
+    command[1:1] = ["--bad-rows", "skip"]
+    assert "1 row that cannot be read (line 5)" in run(*command, "relevant.csv")[2]
     facts = json.loads(run(*command, "relevant.csv", "--json", "-k", "3")[1])
     assert facts["queries_that_chose"] == 1
     (tmp_path / "one.csv").write_text("query_id,id\nq1,5\n")
