@@ -64,6 +64,8 @@ def index_build(flags: argparse.Namespace) -> Facts:
     detector = DuplicateDetector.load(model)
     kept = reading.reading_options(flags, "column id_column drop_repeated")
     kept |= {"repeated": questions.report.repeated}
+    if reading.kind_of(output) == "index":
+        note(f"{output} is an index already, and is made anew: its threshold and its answers go.")
     reading.build_index(detector, questions, path=output, model=model, reading=kept).close()
     note(f'Ask it: siamese search {output} "..."')
     facts = {"output": output, "questions": len(questions.ids)}
@@ -156,8 +158,12 @@ def duplicates(flags: argparse.Namespace) -> Result:
         path = shared.answers_file(flags.index)
         if reading.kind_of(flags.index) == "questions" and os.path.isfile(path):
             options = reading.reading_options(flags, "bad_rows encoding")
-            count = index.add_answers(read_pairs(path, **options))
-            note(f"{path}: {counted(count, 'answer')} of yours, which bind the groups.")
+            answers = read_pairs(path, **options)
+            count = index.add_answers(answers)
+            others = f" {len(answers) - count:,} more are of other questions." * (
+                count < len(answers)
+            )
+            note(f"{path}: {counted(count, 'answer')} of yours, which bind the groups.{others}")
         return _groups(index, flags, facts)
 
 

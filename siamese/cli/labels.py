@@ -122,6 +122,12 @@ def _on_queries(flags: argparse.Namespace) -> Result:
     rows = list(zip(*zip(*known), shared_clusters([answers for _, answers in known])))
     measuring, choosing = ([row for row in rows if row[2] % 2 == half] for half in (0, 1))
     with opened(flags.index, flags) as (index, _):
+        asked = {answer for _, answers in known for answer in answers}
+        if missing := asked - {entry["id"] for entry in index.entries}:
+            note(
+                f"{len(missing):,} of the {len(asked):,} known answers are no ids of {flags.index}, such "
+                f"as {min(missing)!r}: they count as not found."
+            )
 
         def measured(rows: list[tuple], mode: str, weight: float) -> Any:
             texts, answers, clusters = zip(*rows)
@@ -139,7 +145,8 @@ def _on_queries(flags: argparse.Namespace) -> Result:
     table = [["search", *tables["hybrid"]], *([m, *row.values()] for m, row in tables.items())]
     lines = [
         *aligned(table),
-        f"{len(measuring):,} queries, the first {flags.k} answers; 95 % intervals over clusters.",
+        f"{len(measuring):,} of {len(rows):,} queries, the first {flags.k} answers; 95 % intervals "
+        "over clusters.",
         f"Weight of the vectors in hybrid search: {weight:g}, {source} (in Python: "
         "search with vector_weight=).",
     ]
@@ -176,6 +183,8 @@ def threshold(flags: argparse.Namespace) -> Result:
     if flags.output:
         read = flags.model or (target if kind == "model" else "")
         place, same = (os.path.realpath(model_path(p)) for p in (output, read))
+        if place != same and os.path.isfile(place) and kind_of(place) != "model":
+            raise ArgumentError(f"{place} is no model, and is not replaced. Name another output.")
         claim(place, flags.overwrite or place == same)
     path = flags.answers or shared.answers_file(target)
     with opened(target, flags, model=True) as (index, detector):
@@ -244,8 +253,8 @@ def _label(index: Any, path: str, flags: argparse.Namespace) -> QuestionPairs:
     if len({reply for *_, reply in answers}) < 2:
         how = f"All {len(answers)} answers are {'ny'[answers[0][2]]}" if answers else "No answers"
         raise DataError(
-            f"{how}: a threshold needs both, y and n. Go on with a larger --label, or compare another "
-            "column of the file (--column)."
+            f"{how}: a threshold needs both, y and n. Run the same command again and answer more, with a "
+            "larger --label where all were asked."
         )
     return QuestionPairs(*([answer[at] for answer in answers] for at in range(3)))
 

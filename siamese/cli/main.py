@@ -6,6 +6,7 @@ import argparse
 import inspect
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from siamese import __version__, compat
 from siamese.cli import answering, course, indexing, labels, training
@@ -28,7 +29,8 @@ PACKAGES = {"serve": "fastapi uvicorn prometheus-client", "grade": "ipykernel nb
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser of the whole command line; imports nothing heavy."""
-    look = {"formatter_class": argparse.RawDescriptionHelpFormatter, "epilog": "examples:"}
+    look: dict[str, Any] = {"epilog": "examples:", "allow_abbrev": False}
+    look["formatter_class"] = argparse.RawDescriptionHelpFormatter
     about = "Siamese networks for question duplicates: train, evaluate, answer."
     parser = argparse.ArgumentParser("siamese", description=about, **look)
     parser.add_argument("--version", action="version", version=f"siamese {__version__}")

@@ -12,6 +12,7 @@ from siamese.data.readers.reading import Rows, open_rows
 from siamese.data.readers.report import ReadReport
 from siamese.data.readers.tables import QUESTION_NAMES, id_text, json_value, question_places
 from siamese.data.repeated import repeated_lines, without_lines
+from siamese.data.text import cleaned
 from siamese.errors import DataError
 
 PAIR_NAMES = ("question1", "question2")
@@ -95,6 +96,8 @@ def read_questions(
     if not report.rows:
         raise DataError(f"{report.path} has no rows.")
     report.kept = len(entries)
+    if report.count("bad") and not entries:
+        raise DataError(f"{report.path}: no row can be read; the first: {report.first_problem}")
     texts, ids, columns, numbers = map(list, zip(*entries)) if entries else ([], [], [], [])
     others = columns if any(columns) else None
     return QuestionList(report, texts, ids, key is not None, others, numbers, shown)
@@ -161,7 +164,8 @@ def _entries(
             source = row | {body: without_lines(row[body], rows.report.repeated)}
         if text := rows.question(line, source, parts):
             own = id_text(row.get(key)) if key else str(number)
-            if not any(map(str.isalnum, text)):  # No model has a vector of it.
+            # No model has a vector of it.
+            if not any(map(str.isalnum, cleaned(text) if "<" in text or "&" in text else text)):
                 rows.report.add("wordless", [line])
             elif not own or own in known:
                 what = f"the id {own!r} stands in an earlier row." if own else f"no {key}."

@@ -160,7 +160,7 @@ def test_evaluate_measures_a_search_with_a_weight_chosen_on_other_queries(
     assert [row.split()[:2] for row in table] == [
         [m, "1.000"] for m in ("hybrid", "vectors", "words")
     ]
-    assert count.startswith("1 queries") and "0.6, chosen on 1 other queries (" in weight
+    assert count.startswith("1 of 2 queries") and "0.6, chosen on 1 other queries (" in weight
     (tmp_path / "relevant.csv").write_text("query_id,id\nq2,9\nq3,5\nq1,7\n,5\n")
     code, _, err = run(*command, "relevant.csv")
     assert code == 2 and "line 5: no query_id or no id" in err

@@ -24,6 +24,7 @@ from typing import Any, BinaryIO
 from siamese.data.readers.columns import Parts, columns_called, normal_name, read_spec, shown_names
 from siamese.data.readers.report import ReadReport
 from siamese.data.readers.tables import Table, memory_table, parquet_table, workbook_table
+from siamese.data.text import cleaned
 from siamese.errors import ArgumentError, DataError, MissingDependencyError, SiameseError
 
 LONGEST_LINE = 16 << 20  # characters; a longer line would fill the memory
@@ -112,16 +113,18 @@ class Rows:
         columns, words = parts
         text = row.get(columns[0])
         if type(text) is not str or len(columns) > 1:
-            cells = [cell for name in columns if (cell := row.get(name)) is not None]
-            others = [f"is {cell!r:.40}, not text" for cell in cells if not isinstance(cell, str)]
-            if others or not any(map(row.__contains__, columns)):
-                self.report.bad_row(line, f"{columns[0]} {(*others, 'is missing')[0]}.")
+            cells = [(name, cell) for name in columns if (cell := row.get(name)) is not None]
+            others = [f"{n} is {c!r:.40}, not text." for n, c in cells if not isinstance(c, str)]
+            if not any(map(row.__contains__, columns)):
+                others = [f"{columns[0]} is missing."]
+            if others:
+                self.report.bad_row(line, others[0])
                 return ""
-            text = " ".join(filter(str.strip, cells))
+            text = " ".join(cell for _, cell in cells if cell.strip())
         if not text.strip():
             self.report.add("empty", [line])
             return ""
-        return " ".join(text.split()[:words]) if words else text
+        return " ".join(cleaned(text).split()[:words]) if words else text  # words without markup
 
     def pair(self, line: int, row: dict[str, Any], sides: Iterable[Parts]) -> list[str]:
         """Both questions of a row; [] where there is none of one of them."""
