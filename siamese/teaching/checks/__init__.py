@@ -54,7 +54,7 @@ def hint(exercise: str) -> None:
       ArgumentError: there is no such exercise; names those that there are.
 
     Example:
-      >>> hint("mean_negative")
+      >>> hint("mean_negative")  # doctest: +SKIP
       1 of 3: In a row of the matrix one entry belongs to the pair itself. The others are negatives.
     """
     check = _exercise(exercise)
