@@ -115,16 +115,16 @@ class Rows:
         if type(text) is not str or len(columns) > 1:
             cells = [(name, cell) for name in columns if (cell := row.get(name)) is not None]
             others = [f"{n} is {c!r:.40}, not text." for n, c in cells if not isinstance(c, str)]
-            if not any(map(row.__contains__, columns)):
-                others = [f"{columns[0]} is missing."]
+            others = others or [f"{columns[0]} is missing."] * (not row.keys() & {*columns})
             if others:
                 self.report.bad_row(line, others[0])
                 return ""
             text = " ".join(cell for _, cell in cells if cell.strip())
+        text = " ".join(cleaned(text).split()[:words]) if words else text  # words without markup
         if not text.strip():
             self.report.add("empty", [line])
             return ""
-        return " ".join(cleaned(text).split()[:words]) if words else text  # words without markup
+        return text
 
     def pair(self, line: int, row: dict[str, Any], sides: Iterable[Parts]) -> list[str]:
         """Both questions of a row; [] where there is none of one of them."""
