@@ -106,16 +106,14 @@ class Rows:
         return Parts(list(map(self.column, names)), words)
 
     def question(self, line: int, row: dict[str, Any], parts: Parts) -> str:
-        """The text that some columns of a row make, joined by blanks.
-
-        "" where it is empty or not text; the row is noted as such.
-        """
+        """The text that columns of a row make, joined by blanks; "" for an empty or bad row, noted so."""
         columns, words = parts
         text = row.get(columns[0])
         if type(text) is not str or len(columns) > 1:
-            cells = [(name, cell) for name in columns if (cell := row.get(name)) is not None]
+            cells = [(name, row[name]) for name in columns if row.get(name) is not None]
             others = [f"{n} is {c!r:.40}, not text." for n, c in cells if not isinstance(c, str)]
-            others = others or [f"{columns[0]} is missing."] * (not row.keys() & {*columns})
+            if not cells and row.keys().isdisjoint(columns):
+                others = [f"{columns[0]} is missing."]
             if others:
                 self.report.bad_row(line, others[0])
                 return ""

@@ -335,8 +335,8 @@ class QuestionIndex(AbstractContextManager):
                 state, detector = self._state, self._detector
                 stems = rows_of.stem_numbers(db, words)
             rankings = [*ranked(state, queries, stems, k, mode, weight)]
-            found = sorted({place for places in rankings for place in places.tolist()})
-            rows = state.rows[np.array(found, np.int64)]
+            hit_places = sorted({place for places in rankings for place in places.tolist()})
+            rows = state.rows[np.array(hit_places, np.int64)]
             with self._moment() as db:
                 by_row = {row[0]: row for row in rows_of.rows_where(db, "row", rows.tolist())}
             if len(by_row) == len(rows):  # Else a question was removed meanwhile.

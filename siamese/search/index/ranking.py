@@ -158,8 +158,8 @@ def ranked(
         if mode != "vectors":
             scores = bm25(state.words, numbers)
             worded = best_rows(scores, depth, least=1e-30)
-            both = sorted({*places.tolist(), *worded.tolist()})
-            places = worded if mode == "words" else np.array(both, np.int64)
+            union = sorted({*places.tolist(), *worded.tolist()})
+            places = worded if mode == "words" else np.array(union, np.int64)
         if mode == "hybrid":
             cosines = cosines_with(state.vectors[places], query)
             joined = joined_scores(cosines, scores[places], weight)
