@@ -1,10 +1,8 @@
-"""The embedded corpus: deterministic, honest labels, parts apart, and harder than word overlap."""
+"""The embedded corpus: the golden one, as its grammar makes it; and the questions written by hand."""
 
 import gzip
 import hashlib
-import itertools
 import json
-import re
 from collections import Counter
 from importlib import resources
 
@@ -17,19 +15,17 @@ from siamese.evaluation.report import word_overlap
 
 # A change of this number is a change of everybody's figures: make it on purpose, and say so.
 GOLDEN = "fc26b1cd49cd0a5b"
-PARTS = ("train", "valid", "test")
 
 
-@pytest.fixture(scope="module")
-def corpus():
-    return embedded_corpus()
-
-
-def test_the_default_corpus_is_the_golden_one(corpus):
+def test_the_corpus_is_the_golden_one_and_word_overlap_hardly_helps():
+    """The second figure stands in docs/topics/quality.md."""
+    corpus = embedded_corpus()
     parts = (corpus.train, corpus.valid, corpus.test)
     rows = [[part.question1, part.question2, part.is_duplicate.tolist()] for part in parts]
     text = json.dumps([*rows, corpus.questions])
     assert hashlib.sha256(text.encode()).hexdigest()[:16] == GOLDEN
+    share = word_overlap(corpus.test.question1, corpus.test.question2)
+    assert roc_auc_score(corpus.test.is_duplicate, share) == pytest.approx(0.563, abs=5e-4)
 
 
 @pytest.mark.slow
@@ -43,26 +39,6 @@ def test_the_grammar_makes_the_file_that_is_shipped():
     shipped = (resources.files("siamese") / "data" / "corpus" / "corpus.jsonl.gz").read_bytes()
     assert made.encode() == gzip.decompress(shipped)
     assert shipped[4:8] == bytes(4)  # no time of making: the same bytes each time
-
-
-def test_duplicates_have_one_meaning_and_parts_share_none(corpus):
-    of = {question.text: question for question in corpus.questions}
-    letters = {" ".join(re.findall(r"\w+", text.lower())) for text in of}
-    assert len(letters) == len(of) == len(corpus.questions)  # whatever the case and punctuation
-    seen = set()
-    for part in PARTS:
-        pairs = getattr(corpus, part)
-        assert {of[text].part for text in [*pairs.question1, *pairs.question2]} == {part}
-        seen |= set(map(frozenset, zip(pairs.question1, pairs.question2)))
-    assert len(seen) == 12_000 + 1_500 + 2_000
-    meanings = [{q.meaning for q in corpus.questions if q.part == part} for part in PARTS]
-    assert not any(one & two for one, two in itertools.combinations(meanings, 2))
-
-
-def test_word_overlap_hardly_helps(corpus):
-    share = word_overlap(corpus.test.question1, corpus.test.question2)
-    assert share[corpus.test.is_duplicate].mean() < 0.4
-    assert 0.5 < roc_auc_score(corpus.test.is_duplicate, share) < 0.65
 
 
 def test_the_handwritten_questions_are_what_they_say():

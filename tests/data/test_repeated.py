@@ -31,12 +31,6 @@ def test_what_counts_as_a_repeated_line(texts, expected):
     assert repeated_lines(texts) == expected
 
 
-def test_a_line_of_an_earlier_list_counts_however_seldom_it_stands_in_this_one():
-    texts = [*posts(3, "sent FROM my phone"), *posts(5, TEMPLATE)]
-    assert repeated_lines(texts, [SIGNATURE]) == {"sent FROM my phone": 3}
-    assert repeated_lines(texts) == {}
-
-
 def test_lines_are_left_out_whatever_their_blanks_and_case():
     for text, expected in (
         (f"Why?\n {TEMPLATE} \nBecause.\nSENT from  my phone", "Why?\nBecause."),
