@@ -2,7 +2,6 @@
 
 import csv
 import gzip
-import io
 import re
 from itertools import combinations
 
@@ -14,41 +13,9 @@ from siamese import DuplicateDetector, QuestionIndex
 from siamese.data.corpus import handwritten_questions
 from siamese.data.pairs import read_pairs
 from siamese.evaluation.asking import next_place, shown
-from siamese.evaluation.thresholds import fit_threshold
 from siamese.search.parts import fit_parts
 
-TRUE_BORDER = 0.9
 HEADER = "question1,question2,is_duplicate\n"
-
-
-def test_pairs_near_the_border_are_asked(run, tmp_path, monkeypatch, capsys):
-    detector = make_detector(threshold=0.5)
-    detector.save("model")
-    (tmp_path / "q.txt").write_text("\n".join(random_questions(300)))
-    asked, stops = [], [25]
-
-    class Owner(io.TextIOWrapper):
-        def readline(self):
-            *_, one, two, _ = capsys.readouterr().err.splitlines()
-            if len(asked) in stops:
-                return ""
-            asked.append(tuple(re.sub(r"[][]", "", side.strip()) for side in (one, two)))
-            return "y\n" if detector.similarity(*asked[-1]) > TRUE_BORDER else "N\n"
-
-    monkeypatch.setattr("sys.stdin", Owner(io.BytesIO()))
-    for count in (25, 40):
-        run("threshold", "q.txt", "--model", "model", "--label", "40")
-        one, two, labels = sides("q.txt.answers.csv")
-        assert list(zip(one, two)) == asked and len(set(map(frozenset, asked))) == count
-        stops.clear()
-    scores = detector.similarity(one, two)
-    assert fit_threshold(scores, labels).threshold == pytest.approx(TRUE_BORDER, abs=0.03)
-    assert np.median(np.abs(scores[25:] - TRUE_BORDER)) < 0.1
-
-
-def sides(path):
-    pairs = read_pairs(path)
-    return pairs.question1, pairs.question2, pairs.is_duplicate.tolist()
 
 
 @pytest.mark.parametrize("saved", ["utf-8", "cp1252", "utf-8-sig", "utf-16"])
@@ -174,7 +141,7 @@ def test_an_answer_can_be_taken_back(run, tmp_path):
     command = ["threshold", "q.txt", "--model", "model", "--label", "3"]
     err = run(*command, stdin="u\ny\ny\nu\nu\nn\nn\nq\n")[2]
     assert "no answer of this run to take back" in err and "u (undo the last answer)" in err
-    assert sides(tmp_path / "q.txt.answers.csv")[2] == [0, 0]
+    assert read_pairs("q.txt.answers.csv").is_duplicate.tolist() == [0, 0]
     texts = re.findall("^1 of 3\n(.*)\n(.*)$", err, re.M)
     assert len(texts) == 3 and len(set(texts)) == 1  # Taken back, it is asked again.
 
@@ -192,22 +159,6 @@ def test_pairs_by_id_fit_a_threshold_and_are_measured(run, tmp_path):
         code, out, err = run("threshold", "q.db", "--answers", "links.csv", "--list", source)
         assert code == 0 and f"of {len(texts)} labels" in out, err
     assert run("evaluate", "model", "--questions", "links.csv", "--list", "q.csv")[0] == 0
-
-
-def test_the_answers_beside_a_file_bind_its_groups(run, tmp_path):
-    """A pair answered n is in no group, a pair answered y always is."""
-    (tmp_path / "q.txt").write_text("How far is it?\nHow far is this?\nWho cooks?\nWhat is rice?\n")
-    pair = ["How far is it?,How far is this?,", "Who cooks?,What is rice?,"]
-
-    def groups(answers):
-        lines = [HEADER, *(f"{text}{reply}\n" for text, reply in zip(pair, answers))]
-        (tmp_path / "q.txt.answers.csv").write_text("".join(lines))
-        code, out, err = run("duplicates", "q.txt")
-        assert code == 0 and "2 answers of yours, which bind the groups" in err
-        return [line.split(",")[5] for line in out.splitlines()[1:]]
-
-    assert groups([1, 0]) == ["How far is it?", "How far is this?"]
-    assert groups([0, 1]) == ["Who cooks?", "What is rice?"]
 
 
 def test_what_thirty_answers_are_worth_on_the_handwritten_questions(run, tmp_path, monkeypatch):
@@ -233,6 +184,9 @@ def test_what_thirty_answers_are_worth_on_the_handwritten_questions(run, tmp_pat
     cut = re.search(r"--threshold (\S+)", out)[1]
     after = found("--threshold", cut)
     assert [cut, len(after), len(after & true)] == ["0.622", 127, 73]
+    answers = read_pairs("q.txt.answers.csv")  # They bind the groups, on both sides of the cut.
+    for one, two, is_duplicate in zip(answers.question1, answers.question2, answers.is_duplicate):
+        assert ({one, two} in after) == is_duplicate
 
 
 def test_a_list_is_described_and_after_a_while_the_way_to_an_index(run, tmp_path, monkeypatch):

@@ -80,7 +80,7 @@ def test_that_no_labels_stand_behind_a_threshold_is_said_once(run, old):
         ("key,a,b", ["--columns", "a,b"]),
     ],
 )
-def test_predict_answers_a_file_of_pairs_in_order(tmp_path, rows, header, flags):
+def test_predict_answers_a_file_of_pairs_in_order(tmp_path, run, rows, header, flags):
     texts, mark = random_questions(60), re.search(r"\W", header)[0]
     pairs = [[f"n{i}", *texts[2 * i : 2 * i + 2]][-header.count(mark) - 1 :] for i in range(30)]
     (tmp_path / "pairs").write_text("\n".join([header, *map(mark.join, pairs)]))
@@ -93,15 +93,8 @@ def test_predict_answers_a_file_of_pairs_in_order(tmp_path, rows, header, flags)
     cosines = make_detector().similarity(texts[::2], texts[1::2]).tolist()
     assert [float(row["similarity"]) for row in table] == pytest.approx(cosines, abs=1e-6)
     assert [row["is_duplicate"] for row in table] == ["01"[cosine > 0.4] for cosine in cosines]
-
-
-def test_predict_reads_lines_of_json_and_refuses_a_file_without_pairs(tmp_path, run):
-    line = json.dumps({"id": 7, "question2": "b\nc", "question1": "b\nc"})
-    facts = json.loads(run("predict", "model", "-", "--json", stdin=line)[1])
-    assert (facts["pairs"], facts["duplicates"]) == (1, 1)
-    assert values(facts["rows"], "question1", "id", "is_duplicate") == [("b\nc", "7", 1)]
-    (tmp_path / "pairs.csv").write_text("question1,question2\n,how\n")
-    assert "no usable pair" in run("predict", "model", "pairs.csv")[2]
+    _, out, _ = run("predict", "model", "pairs", "--threshold", "0.4", *flags, "--json")
+    assert json.loads(out)["duplicates"] == sum(cosine > 0.4 for cosine in cosines)
 
 
 def test_predict_explains_by_words_and_notes_what_it_does_not_read(tmp_path, run):
@@ -175,15 +168,6 @@ def test_evaluate_measures_a_search_with_a_weight_chosen_on_other_queries(
     refused(command, "names no query of new.csv")
 
 
-def test_groups_keep_their_threshold_until_they_are_made_again(run, rows, old):
-    assert "threshold" not in run("duplicates", old, "--threshold", "0.999", "--output", "g")[2]
-    facts = json.loads(run("duplicates", old, "--json")[1])
-    assert facts["threshold"] == 0.999 and facts["threshold_from"] == "groups"
-    assert json.loads(run("duplicates", old, "--regroup", "--json")[1])["threshold"] == 0.9
-    table = rows("duplicates", old, "--pairs", "--threshold", "0.999")
-    assert values(table, "id1", "id2", "similarity") == [("5", "6", "1.0"), ("7", "8", "1.0")]
-
-
 def test_groups_keep_their_ids_when_questions_are_added(tmp_path, run, rows, old):
     """Next week's export: `index add` and then `duplicates`."""
     before = rows("duplicates", old, "--threshold", "0.999")
@@ -197,6 +181,9 @@ def test_groups_keep_their_ids_when_questions_are_added(tmp_path, run, rows, old
         *(("5", i) for i in ("5", "6", "a")),
         *[("7", "7"), ("7", "8"), ("9", "9"), ("9", "b"), ("d", "d"), ("d", "e")],
     ]
+    for flags, threshold in (([], 0.999), (["--regroup"], 0.9)):
+        facts = json.loads(run("duplicates", old, "--json", *flags)[1])
+        assert (facts["threshold"], facts["threshold_from"] == "groups") == (threshold, not flags)
 
 
 def test_one_question_of_each_group_is_kept_by_a_rule(tmp_path, rows, refused):

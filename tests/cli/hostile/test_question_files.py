@@ -3,10 +3,6 @@
 import pytest
 from every_command import COMMANDS, make_folder, run_one
 
-from siamese.data.pairs import read_pairs
-from siamese.data.questions import read_questions
-from siamese.errors import SiameseError
-
 NO_FILES = 5  # of the paths are no files, the last
 
 
@@ -21,20 +17,6 @@ def folder(tmp_path_factory):
 def paths(folder):
     """The odd files, and paths that are no files; beside a model and an index."""
     return make_folder(folder)
-
-
-@pytest.mark.slow
-def test_every_file_is_read_or_refused_with_its_name(paths):
-    assert len(paths) > 80
-    for read in (read_pairs, read_questions):
-        refused = 0
-        for at, path in enumerate(paths[:-NO_FILES]):
-            try:
-                read(path, bad_rows="refuse" if at % 2 else "skip")
-            except SiameseError as error:
-                refused += 1
-                assert str(error).startswith(str(path)) and len(str(error)) < 2000, path.name
-        assert 0 < refused < len(paths) - NO_FILES
 
 
 @pytest.mark.slow
