@@ -47,6 +47,15 @@ def the_same_start():
     np.random.seed(34)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def numpy_runs_small_towers(request):
+    """For any number of questions: only steps are compiled. tests/nn shows that JAX's vectors are equal."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.path.parent.name in ("training", "search", "serving", "cli"):
+            patch.setattr("siamese.nn.encoder.FEW", 10**6)
+        yield
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder beside the repository with real pairs; tests that ask for it are skipped without it."""

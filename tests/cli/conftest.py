@@ -13,7 +13,6 @@ from siamese.cli.main import main
 def run(tmp_path, monkeypatch, capsys):
     """Function of a command: runs it in an empty folder with the file "model" -> (code, out, err)."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("siamese.nn.encoder.FEW", 10**6)  # NumPy runs towers: nothing is compiled
     make_detector(threshold=0.9).save("model")
 
     def run(*arguments, stdin=None):

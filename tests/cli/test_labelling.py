@@ -1,7 +1,6 @@
 """A threshold of a few labels: asked near the border, kept in a file, written to the model or the index."""
 
 import csv
-import gzip
 import re
 from itertools import combinations
 
@@ -99,9 +98,6 @@ def test_a_curve_is_refitted_and_its_cut_printed_on_the_scale_of_the_flag(run, t
 def test_what_cannot_be_fitted_is_one_sentence(refused, tmp_path):
     (tmp_path / "one.csv").write_text(f"{HEADER}how far,how old,1\n")
     (tmp_path / "other.csv").write_text("question1,question2,is_duplicate,more\nx,y,1,z\n")
-    line = '{"question1": "how far", "question2": "how old", "is_duplicate": 1}\n'
-    (tmp_path / "one.jsonl").write_text(line)
-    (tmp_path / "packed.csv.gz").write_bytes(gzip.compress(f"{HEADER}how far,how old,1\n".encode()))
     (tmp_path / "q.txt").write_text("how far\nhow far is it\nwhy\n")
     label = ["one.csv", "--model", "model", "--label", "3"]
     ask = ["q.txt", "--model", "model", "--label", "2"]
@@ -110,8 +106,6 @@ def test_what_cannot_be_fitted_is_one_sentence(refused, tmp_path):
         (["model", "--label", "3"], "--label asks about the questions", None),
         (["model", "--answers", "one.csv"], "both classes are needed", None),
         ([*label, "--answers", "other.csv"], "holds more than answers", None),
-        ([*label, "--answers", "one.jsonl"], "holds more than answers", None),
-        ([*label, "--answers", "packed.csv.gz"], "holds more than answers", None),
         ([*label, "--answers", "."], "it is a directory", None),
         (ask, "No answers: a threshold needs both", ""),
         (ask, "All 2 answers are n: a threshold needs both", "n\nn\n"),

@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import pytest
 
 from siamese.data.clusters import clusters
@@ -15,16 +14,6 @@ def test_columns_must_fit_and_labels_be_0_or_1():
         QuestionPairs(["a", "b"], ["c"], [1, 0])
     with pytest.raises(DataError, match="other than 0 and 1"):
         QuestionPairs(["a"], ["c"], [2])
-
-
-def test_rows_select_and_duplicates():
-    sides = ([f"{side}{i}" for i in range(6)] for side in "ab")
-    pairs = QuestionPairs(*sides, np.arange(6) % 3 == 0, ids=list("uvwxyz"))
-    assert pairs.rows(1, 3).question1 == ["a1", "a2"] and pairs.rows(4, 99).ids == ["y", "z"]
-    assert pairs.select(np.array([5, 0, 5])).question2 == ["b5", "b0", "b5"]
-    assert pairs.select([-1]).question1 == ["a5"] and pairs.base_rate == 1 / 3
-    assert pairs.duplicates().question1 == ["a0", "a3"] and pairs.duplicates().base_rate == 1.0
-    assert len(pairs.select([])) == 0
 
 
 def test_split_rows_is_the_courses_and_counts_rows_that_were_left_out(tmp_path):

@@ -14,7 +14,7 @@ import github_issues  # noqa: E402
 DUPLICATES = {(117, 101), (123, 104), (128, 114), (132, 112), (133, 115), (138, 118)}
 
 
-def test_the_duplicates_stand_at_the_top_of_the_ranking(monkeypatch, capsys):
+def test_the_duplicates_stand_at_the_top_of_the_ranking():
     """Each issue once, with an earlier one; five of the six duplicates are among the first six pairs."""
     pairs = github_issues.duplicates(
         github_issues.read_issues(EXAMPLES / "github_issues.json"), threshold=0.6
@@ -24,11 +24,3 @@ def test_the_duplicates_stand_at_the_top_of_the_ranking(monkeypatch, capsys):
     assert all(issue > earlier for issue, earlier in ranking)
     assert len({pair.issue for pair in pairs}) == len(pairs)
     assert all(pair.is_duplicate == (pair.similarity > 0.6) for pair in pairs)
-
-    arguments = ["github_issues.py", str(EXAMPLES / "github_issues.json"), "--top", "1"]
-    monkeypatch.setattr(sys, "argv", arguments)
-    github_issues.main()
-    assert capsys.readouterr().out.splitlines() == [
-        "0.683  #123  Suspending the computer does not stop the timer",
-        "       #104  Timer keeps running after the laptop sleeps",
-    ]

@@ -81,13 +81,6 @@ def test_average_linkage_is_scipys(monkeypatch, most_pairs, threshold):
         assert similarities[1:] == sorted(similarities[1:], reverse=True)
 
 
-def test_a_chain_is_not_a_group():
-    angles = np.arange(0, 60, 2) * np.pi / 60
-    chain = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    assert (np.vecdot(chain[1:], chain[:-1]) > 0.97).all()
-    assert len(duplicate_groups(chain, 0.97)[0]) < 8
-
-
 def test_rounding_does_not_order_the_questions_of_a_group():
     same = np.array([[1, 0], [1, 0], [1, 0], [0.9, 0.43588989]], np.float32)
     for noise in np.random.default_rng(0).uniform(-2e-7, 2e-7, (40, 4, 2)).astype(np.float32):

@@ -1,4 +1,4 @@
-"""Pairs to train on, and models whose towers NumPy runs when they answer."""
+"""Pairs to train on."""
 
 from types import SimpleNamespace
 
@@ -7,12 +7,6 @@ import pytest
 from corpus_parts import small_corpus
 
 from siamese.data.tokenizer import word_tokenize
-
-
-@pytest.fixture(autouse=True)
-def numpy_runs_towers(monkeypatch):
-    """For any number of questions: only steps are compiled. tests/nn shows that JAX's vectors are equal."""
-    monkeypatch.setattr("siamese.nn.encoder.FEW", 10**6)
 
 
 def of_few_lengths(pairs):
