@@ -157,7 +157,7 @@ def _general(
     change = f"ROC AUC on held-out pairs {gain:+.4f}"
     note(f"The tower {'is part of' if gain > 0 else 'is left out of'} the model: {change}.")
     model = both if gain > 0 else model
-    report, model = measure(model, held_out, parts[1], training=tower.losses)
+    report, model = measure(model, held_out, parts[1])
     model.card |= {"figures": report.to_dict(), "questions": str(flags.questions)}
     model.save(output)
     return report

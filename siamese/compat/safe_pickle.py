@@ -114,18 +114,12 @@ def read_plain_pickle(file: BinaryIO, where: str, signature: Callable = lambda *
         return _plain(content, signature, {})
 
 
-class _Dtype:
-    """numpy.dtype, of numbers alone."""
-
-    def __init__(self, name: Any):
-        name = name.dtype.str if isinstance(name, _Dtype) else name
-        if not re.fullmatch(_NUMBERS, name):
-            raise Refused(f"holds an array of the type {name[:60]!r}, not of numbers")
-        self.dtype = np.dtype(name)
+class _Dtype(str):
+    """The name of a numpy.dtype of numbers."""
 
     def __setstate__(self, state: tuple) -> None:
-        if state[1] == ">" or any(state[2:5]):
-            raise Refused("holds an array of records or of another machine's byte order")
+        if state[1] == ">":
+            raise Refused("holds an array of another machine's byte order")
 
 
 class _Array:
@@ -135,8 +129,6 @@ class _Array:
 
     def __setstate__(self, state: tuple) -> None:
         *_, shape, dtype, by_columns, data = state
-        if self.value is not None:
-            raise ValueError  # It has a state.
         self.value = _array(data, dtype, shape, "F" if by_columns else "C")
 
 
@@ -153,7 +145,9 @@ class _Unpickler(pickle.Unpickler):
             raise Refused(f"names {f'{module}.{name}'[:200]!r}")
         return getattr(self, _NAMES[path])
 
-    def _dtype(self, name: Any, *flags: Any) -> _Dtype:
+    def _dtype(self, name: str, *flags: Any) -> _Dtype:
+        if not re.fullmatch(_NUMBERS, name):
+            raise Refused(f"holds an array of the type {name[:60]!r}, not of numbers")
         return _Dtype(name)
 
     def _reconstruct(self, *_: Any) -> _Array:
@@ -175,14 +169,11 @@ class _Unpickler(pickle.Unpickler):
         return defaultdict(list)
 
 
-def _array(data: Any, dtype: _Dtype, shape: tuple, order: str = "C") -> np.ndarray:
-    """The bytes as an array of that shape; ValueError where they are more or less than it needs."""
-    if isinstance(data, list):
-        raise Refused("holds an array of Python objects, not of numbers")
-    if min(shape, default=0) < 0 or len(data) != math.prod(shape) * dtype.dtype.itemsize:
+def _array(data: bytes, dtype: _Dtype, shape: tuple, order: str = "C") -> np.ndarray:
+    """The bytes as an array of that shape; an error where they are more or less than it needs."""
+    if type(dtype) is not _Dtype or len(data) != math.prod(shape) * np.dtype(dtype).itemsize:
         raise ValueError
-    array = np.frombuffer(data, dtype.dtype) if data else np.zeros(0, dtype.dtype)
-    return array.reshape(shape, order=order)
+    return np.ndarray(shape, dtype, data, order=order)
 
 
 _NAMES = {  # Path -> the method of `_Unpickler`.
@@ -204,7 +195,7 @@ def _plain(value: Any, signature: Callable, done: dict[int, Any]) -> Any:
     if isinstance(value, _Array):
         value = value.value  # None where it was never filled.
     if isinstance(value, SimpleNamespace):
-        return signature(tuple(value.shape), value.dtype.dtype)
+        return signature(tuple(value.shape), np.dtype(value.dtype))
     if isinstance(value, _PLAIN):
         return value
     if not isinstance(value, (list, tuple, dict)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,6 @@ class Evaluation:
       probabilities: float [n], calibrated probabilities; None without a calibration.
       measure: what the scores are; of a 'cosine' the accuracy at the course's 0.7 stands beside.
       encoder: name and scores, float [n], of an encoder without training.
-      training: facts of the training that made the model: steps, train_loss and valid_loss.
 
     Attributes:
       metrics: `Metrics` at the threshold.
@@ -60,13 +59,12 @@ class Evaluation:
         probabilities: Any = None,
         measure: str = "cosine",
         encoder: tuple[str, Any] | None = None,
-        training: Mapping[str, float] | None = None,
     ):
         check_pairs(question1, labels, "question1", "labels")
         self.question1, self.question2 = question1, question2
         self.scores, self.labels = check_scores(scores, labels)
         self.threshold_from, self.probabilities = threshold_from, probabilities
-        self.measure, self.training = measure, dict(training or {})
+        self.measure = measure
         self.metrics = evaluate_scores(scores, labels, threshold)
         self.course_accuracy = None
         if measure == "cosine":
@@ -97,7 +95,6 @@ class Evaluation:
     def to_dict(self) -> dict[str, Any]:
         """The figures as plain values, for JSON; without the pairs."""
         return {
-            **self.training,
             **self.metrics.to_dict(),
             "measure": self.measure,
             "threshold_from": self.threshold_from,
@@ -150,10 +147,6 @@ class Evaluation:
         ]
         if self.encoder:
             lines.append(f"encoder: {self.encoder}, untrained.")
-        if self.training:
-            steps, train_loss, valid_loss = self.training.values()
-            losses = f"train {train_loss:.4f}, valid {valid_loss:.4f}"
-            lines.insert(0, f"loss after {steps} steps: {losses}")
         return "\n".join(lines)
 
 

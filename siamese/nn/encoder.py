@@ -72,9 +72,6 @@ class Encoder:
                 )
             self.weights[name] = np.asarray(array, np.float32, order="C")
 
-    def __repr__(self) -> str:
-        return f"Encoder({self.config.vocab_size:,} words, vectors of {self.config.output_size})"
-
     @functools.cached_property
     def _compiled(self) -> Callable[[np.ndarray], Any]:
         import jax

@@ -122,11 +122,6 @@ class TrainConfig:
     @classmethod
     def preset(cls, name: str, **changes: Any) -> TrainConfig:
         """The preset of that name, with changes."""
-        if name == "general":
-            raise ArgumentError(
-                "The preset general, a head and a tower, is of the command alone: siamese train --preset "
-                f"general. Here the presets are {', '.join(PRESETS)}."
-            )
         if name not in PRESETS:
             raise ArgumentError(f"The presets are {', '.join(PRESETS)}; there is no {name!r}.")
         if "steps" in changes:  # They are meant, also where the preset counts epochs.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections import Counter, namedtuple
 from collections.abc import Iterator, Sequence
@@ -87,8 +86,6 @@ class PairBatches(Iterator):
             fields, self._clusters = [*fields, "false_negative_mask"], cluster_ids(clusters, count)
         if labelled is not None:
             size = whole_number(pair_batch_size, "pair_batch_size", 1)
-            if not isinstance(labelled, (tuple, list)) or len(labelled) != 3:
-                raise ArgumentError("labelled must be (q1, q2, is_duplicate).")
             self._labelled = LabelledPairs(*labelled, size, self.lengths)
             self.lengths = self._labelled.batch_lengths
             fields += ["labelled_q1", "labelled_q2", "is_duplicate"]
@@ -100,9 +97,6 @@ class PairBatches(Iterator):
         self._type = namedtuple("PairBatch", fields)
         self._epoch = self._batch = 0  # of the next batch to be given out
         self._planned: list[PlannedBatch] | None = None
-
-    def __repr__(self) -> str:
-        return f"PairBatches({self.pairs:,} pairs, batch_size={self.batch_size})"
 
     def __next__(self) -> tuple[np.ndarray, ...]:
         if self._planned is None:
@@ -136,12 +130,8 @@ class PairBatches(Iterator):
         return {"seed": self._seed, "epoch": self._epoch, "batch": self._batch}
 
     def restore(self, state: dict[str, int]) -> None:
-        """Goes to the position of `state`, with its seed; the pairs and arguments must be the same.
-
-        Raises:
-          ArgumentError: the state is damaged.
-        """
-        self._go_to(*(whole_number(state.get(k), f"state[{k!r}]", 0) for k in self.state()))
+        """Goes to the position of `state`, with its seed; the pairs and arguments must be the same."""
+        self._go_to(**state)
 
     def _go_to(self, seed: int, epoch: int, batch: int) -> None:
         if batch >= self.batches_per_epoch:  # The batches of the state were smaller.
@@ -223,9 +213,7 @@ def sides(columns: np.ndarray, batch: PlannedBatch) -> np.ndarray:
 
 def cluster_ids(clusters: Any, pairs: int) -> np.ndarray:
     """The clusters of both sides, integers [2, pairs]; DataError where they are none."""
-    ids = np.zeros(0)
-    with contextlib.suppress(ValueError):
-        ids = np.asarray(clusters)
+    ids = np.asarray(clusters)
     if ids.shape not in ((pairs,), (2, pairs)) or ids.dtype.kind not in "iu":
         raise DataError(
             f"clusters must be integers, [{pairs}] or [2, {pairs}], one a pair or side."

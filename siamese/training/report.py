@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -29,7 +29,6 @@ def measure(
     held_out: QuestionPairs,
     test: QuestionPairs,
     beside: DuplicateDetector | None = None,
-    training: Mapping[str, float] | None = None,
 ) -> tuple[Evaluation, DuplicateDetector]:
     """Measures a model on test pairs; threshold and calibration come from the held-out pairs.
 
@@ -39,7 +38,6 @@ def measure(
       held_out: labelled pairs; from `CURVE_PAIRS` on a model of several parts gets a curve of them.
       test: others.
       beside: an encoder to compare a model with that has none.
-      training: see `Evaluation`.
 
     Returns:
       The figures, and the model with its threshold and calibration.
@@ -69,7 +67,6 @@ def measure(
         probabilities=detector.probabilities_of(scores) if detector.calibration else None,
         measure=detector.measure,
         encoder=encoder,
-        training=training,
     )
     if not able:
         logger.warning(

@@ -314,20 +314,13 @@ class Trainer:
 
     # ---- The model ----
 
-    @property
-    def losses(self) -> dict[str, float]:
-        """steps, and since the evaluation before the last the mean train_loss, and valid_loss."""
-        last = self.history[-1]
-        losses = {f"{name}_loss": last[f"{name}/loss"] for name in ("train", "valid")}
-        return {"steps": self.step, **losses}
-
     def evaluate(self, test: QuestionPairs, beside: DuplicateDetector | None = None) -> Evaluation:
         """Measures the model on pairs it has not seen; the held-out pairs choose the threshold.
 
         With `beside`, an encoder, its figures stand beside those of a tower.
         """
         model = self.save(write=False)
-        report, model = measure(model, self.data.held_out, test, beside, self.losses)
+        report, model = measure(model, self.data.held_out, test, beside)
         self.calibration = model.calibration
         return report
 

@@ -26,7 +26,6 @@ def test_the_figures_stand_in_the_table_and_in_json():
         threshold_from="given",
         probabilities=(SCORES + 1) / 2,
         encoder=("use", SCORES),
-        training={"steps": 30, "train_loss": 0.25, "valid_loss": 0.5},
     )
     table, values = str(evaluation), json.loads(json.dumps(evaluation.to_dict()))
     for name, title in FIGURES.items():
@@ -37,7 +36,6 @@ def test_the_figures_stand_in_the_table_and_in_json():
     assert best >= expected.accuracy and f"{best:.3f}\n" in table
     assert values["course_accuracy"] == np.mean((SCORES > 0.7) == LABELS)
     for words in (
-        "loss after 30 steps: train 0.2500, valid 0.5000\n80 pairs",
         "threshold 0.2000, a cosine (given)",
         "always no word overlap      encoder",
         f"accuracy at 0.7    {values['course_accuracy']:.3f} (the course's)",
@@ -52,7 +50,7 @@ def test_a_probability_has_no_course_s_threshold_and_the_rest_is_left_out():
     evaluation = evaluated(measure="probability")
     table = str(evaluation)
     assert "course" not in table and evaluation.course_accuracy is None
-    assert not re.search("calibration|encoder|loss", table)
+    assert not re.search("calibration|encoder", table)
 
 
 def test_the_surest_mistakes_by_hand():

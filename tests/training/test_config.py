@@ -48,8 +48,6 @@ def test_every_field_can_be_set_and_a_preset_fills_the_others():
     assert parsed() == TrainConfig.preset("course") == TrainConfig()
     with pytest.raises(ArgumentError, match="course, best, head"):
         TrainConfig.preset("worst")
-    with pytest.raises(ArgumentError, match="of the command alone: siamese train --preset general"):
-        TrainConfig.preset("general")
     # Steps that are set win over the preset's epochs.
     assert TrainConfig.preset("best", steps=50).epochs == 0
     assert TrainConfig.preset("best", steps=50, epochs=2.0).epochs == 2
