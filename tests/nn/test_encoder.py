@@ -48,35 +48,27 @@ def test_equals_the_trax_model_on_the_same_weights():
     np.testing.assert_allclose(vectors, expected, rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("config", [COURSE, MASKED, BOTH], ids=str)
-def test_numpy_equals_jax(config):
-    weights = weights_of(config)
-    batch = padded([*questions(9), []], 12)
-    vectors = encode_few(weights, batch, config)
-    expected = jax.jit(lambda w, t: encode(w, t, config))(weights, batch)
-    assert vectors.shape == (10, config.output_size) and vectors.dtype == np.float32
-    np.testing.assert_allclose(vectors, expected, rtol=0, atol=1e-6)
-    np.testing.assert_allclose(np.linalg.norm(vectors[:-1], axis=1), 1, atol=1e-6)
-
-
-def test_masked_a_question_is_the_same_alone_and_in_company_and_the_order_is_kept():
+def test_masked_a_question_is_the_same_alone_and_in_company_and_numpy_equals_jax():
     weights = weights_of(BOTH)
     encoder = Encoder(BOTH, weights)
-    for count, longest in ((3, 700), (32, 30), (300, 12)):
+    for count, longest in ((3, 700), (300, 12)):  # by NumPy, by JAX
         rows = questions(count, longest=longest)
         together, expected = encoder.encode(rows), encode_few(weights, padded(rows, longest), BOTH)
+        assert together.shape == (count, BOTH.output_size) and together.dtype == np.float32
         np.testing.assert_allclose(together, expected, rtol=0, atol=2e-6)
+        np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, atol=1e-6)
         alone = encoder.encode([rows[-1]], length=1024)[0]
         np.testing.assert_allclose(alone, together[-1], rtol=0, atol=1e-6)
 
 
-def test_unmasked_each_question_has_its_own_power_of_two():
+@pytest.mark.parametrize("copies", [1, 8])  # by NumPy, by JAX
+def test_unmasked_each_question_has_its_own_power_of_two(copies):
     weights, rows = weights_of(COURSE), [[5], [5, 6], [5, 6, 7], list(range(2, 11)), []]
-    vectors = Encoder(COURSE, weights).encode(rows)
-    for row, size, vector in zip(rows, (1, 2, 4, 16), vectors):
-        expected = encode_few(weights, padded([row], size), COURSE)[0]
+    vectors = Encoder(COURSE, weights).encode(rows * copies)
+    for row, size, vector in zip(rows * copies, (1, 2, 4, 16, 1) * copies, vectors):
+        expected = encode_few(weights, padded([row], size), COURSE)[0] if row else 0
         np.testing.assert_allclose(vector, expected, rtol=0, atol=1e-6)
-    assert not vectors[-1].any() and Encoder(COURSE, weights).encode([]).shape == (0, D_MODEL)
+    assert Encoder(COURSE, weights).encode([]).shape == (0, D_MODEL)
 
 
 @pytest.mark.parametrize(
@@ -97,10 +89,21 @@ def test_damaged_weights_are_refused_by_name(name, array, says):
         Encoder(COURSE, weights_of(COURSE) | {name: array})
 
 
-def test_token_ids_of_another_vocabulary_are_refused():
-    for bad in (-1, VOCAB):
-        with pytest.raises(DataError, match=f"{bad}"):
-            Encoder(COURSE, weights_of(COURSE)).encode([[3, bad]])
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([[3, VOCAB]], f"from 0 to {VOCAB - 1}; they run from 0 to {VOCAB}"),
+        ([[3], [-1]], "Row 1 holds something other"),
+        ([[1], ["a"]], "Row 1 holds something other"),
+        ([[1.5]], "Row 0"),
+        ([[2**70]], "Row 0"),
+        ([[[1, 2]], [3]], "Row 0"),
+        ([[3] * 17], "17 tokens does not fit in length 16"),
+    ],
+)
+def test_what_is_no_token_id_of_the_vocabulary_is_refused_and_no_question_is_cut(rows, message):
+    with pytest.raises(DataError, match=message):
+        Encoder(COURSE, weights_of(COURSE)).encode(rows, length=16)
 
 
 def test_dropped_words_of_plain_tokens_are_unknown():
