@@ -163,7 +163,7 @@ def writing_commands(at: Path) -> dict[str, list]:
     build = ["index", "build", at / "list.txt", "--model", model, "--output"]
     return {
         "train": [*train, at / "new", "--steps", 8],
-        "train, resumed": [*train, at / "run", "--steps", 12, "--resume"],
+        "train, resumed": [*train, at / "run", "--steps", 12],
         "index build": [*build, at / "new"],
         "index build, again": [*build, index],
         "index add": ["index", "add", index, at / "more.txt"],
@@ -181,7 +181,7 @@ def disk(flags: argparse.Namespace, folder: Path) -> dict:
     write_pairs(files / "pairs.csv", small_corpus(train=400).train)
     for name in ("list", "more"):
         (files / f"{name}.txt").write_text("\n".join(question(f"{name} {n}") for n in range(400)))
-    run([*writing_commands(files)["train, resumed"][:-3], "--steps", 8])
+    run([*writing_commands(files)["train, resumed"][:-2], "--steps", 8])
     run(writing_commands(files)["index build, again"])
     figures = {}
     for name in writing_commands(files):

@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from siamese.cli import arguments as shared
-from siamese.cli.arguments import arg, command, flag, one_of
+from siamese.cli.arguments import arg, command, flag
 from siamese.cli.output import Facts, Result, claim, counted, note
 from siamese.cli.reading import labelled_pairs, texts_by_id
 from siamese.data.pairs import QuestionPairs
@@ -39,10 +39,7 @@ USUALLY = ((1_900, 0.815), (1_000, 0.810), (300, 0.807), (100, 0.800), (30, 0.79
     arg("--test", metavar="FILE", help="test on this file; train on all of --questions"),
     arg("--init-from", metavar="MODEL", help="go on from the head of this saved model"),
     arg("--output", help="directory of the run [runs/PRESET]"),
-    one_of(
-        flag("--resume", "resume with a changed configuration"),
-        flag("--overwrite", "discard the run there and start over"),
-    ),
+    flag("--overwrite", "discard the run there and start over"),
     configs.add_config_flags,
 )
 def train(flags: argparse.Namespace) -> Result:
@@ -130,7 +127,7 @@ def _run(
     different = ", ".join(f"{n}={value}" for n, value in changes if getattr(config, n) == value)
     goes_on = f"Going on from {flags.init_from}. " if start else ""
     note(f"{goes_on}Preset {preset}: {different or 'unchanged'}.")
-    options = {"init_from": start, "resume": flags.resume, "overwrite": flags.overwrite}
+    options = {"init_from": start, "overwrite": flags.overwrite}
     trainer = Trainer(parts[0], config, output, quiet=flags.json, **options)
     check_both_labels(trainer.data.held_out, "The pairs that choose the threshold")
     if trainer.resumed_from:
@@ -175,7 +172,7 @@ def _few(
     from siamese.training.head import MANY
 
     seed = changes.pop("seed", 0)
-    others = ("train_rows", "test_rows", "split", "test", "resume")
+    others = ("train_rows", "test_rows", "split", "test")
     useless = [*configs.flags_of(changes), *(name for name in others if getattr(flags, name))]
     if useless:
         names = ", ".join(f"--{name.replace('_', '-')}" for name in useless)

@@ -38,33 +38,27 @@ def write_checkpoint(path: Path, state: State, facts: dict[str, Any]) -> None:
 
 
 def read_checkpoint(
-    path: Path, state: State, known: tuple[TrainConfig, str] | None
+    path: Path, state: State, config: TrainConfig, data: str
 ) -> tuple[State, dict[str, Any]]:
     """The state and the facts of a checkpoint.
 
     Args:
       path: the file.
-      state: one of the same shapes.
-      known: configuration and fingerprint of the run; None takes any.
+      state: the state before the run's first step.
+      config: the run's configuration.
+      data: its `fingerprint`.
 
     Raises:
-      CheckpointError: it is damaged, of another run, or its weights have other shapes.
+      CheckpointError: it is damaged, or of another run.
     """
     arrays, facts = read_file(path, "checkpoint")
-    if known is not None and (different := _differences(facts, *known)):
+    if different := _differences(facts, config, data):
         raise CheckpointError(
             f"{path.parent} holds another run, at step {facts['step']}: {'; '.join(different)}. "
-            "Pass --resume to continue it with the new configuration, --overwrite to discard it, or "
-            "choose another directory."
+            "Pass --overwrite to discard it, or choose another directory."
         )
-    leaves, form = jax.tree.flatten(state)
-    saved = [arrays.get(f"{number:02d}") for number in range(len(leaves))]
-    if list(map(np.shape, leaves)) != list(map(np.shape, saved)):
-        raise CheckpointError(
-            f"{path} has weights of another shape than this configuration. Pass --overwrite to discard "
-            "the run, or choose another directory."
-        )
-    return State(*jax.tree.unflatten(form, map(jax.numpy.asarray, saved))), facts
+    saved = [jax.numpy.asarray(arrays[name]) for name in sorted(arrays)]
+    return jax.tree.unflatten(jax.tree.structure(state), saved), facts
 
 
 def _differences(facts: dict[str, Any], config: TrainConfig, data: str) -> list[str]:

@@ -117,7 +117,7 @@ class PairBatches(Iterator):
         self._turns[batch.bucket] += 1
         self._batch += 1
         if self._batch >= len(self._planned):
-            self._go_to(self._seed, self._epoch + 1, 0)
+            self._epoch, self._batch, self._planned = self._epoch + 1, 0, None
         return self._type._make(arrays)
 
     @property
@@ -131,12 +131,8 @@ class PairBatches(Iterator):
 
     def restore(self, state: dict[str, int]) -> None:
         """Goes to the position of `state`, with its seed; the pairs and arguments must be the same."""
-        self._go_to(**state)
-
-    def _go_to(self, seed: int, epoch: int, batch: int) -> None:
-        if batch >= self.batches_per_epoch:  # The batches of the state were smaller.
-            epoch, batch = epoch + 1, 0
-        self._seed, self._epoch, self._batch, self._planned = seed, epoch, batch, None
+        self._seed, self._epoch, self._batch = (state[name] for name in ("seed", "epoch", "batch"))
+        self._planned = None
 
 
 class Pairs:

@@ -66,7 +66,6 @@ class Trainer:
       output_dir: the run's directory; None writes nothing.
       valid: labelled pairs for validation and threshold; taken from the end of `pairs` where None.
       init_from: for a head a model with an encoder, from whose head the run starts; its tower stays.
-      resume: resume although the configuration differs from that of the directory's run.
       overwrite: discard the run in the directory and start over.
       quiet: no progress and no printed steps.
 
@@ -76,7 +75,7 @@ class Trainer:
       resumed_from: the step that the run resumed from, or None.
 
     Raises:
-      CheckpointError: the directory holds another run, and neither `resume` nor `overwrite` is set.
+      CheckpointError: the directory holds another run, and `overwrite` is not set.
     """
 
     def __init__(
@@ -87,12 +86,9 @@ class Trainer:
         *,
         valid: QuestionPairs | None = None,
         init_from: DuplicateDetector | None = None,
-        resume: bool = False,
         overwrite: bool = False,
         quiet: bool = False,
     ):
-        if resume and overwrite:
-            raise ArgumentError("resume and overwrite exclude each other.")
         self.config, self.quiet, self.init_from = config, quiet, init_from
         self.output_dir = None if output_dir is None else Path(output_dir)
         if init_from and not (config.encoder and init_from.encoder):
@@ -121,7 +117,7 @@ class Trainer:
         if self.output_dir is not None and overwrite:
             self._remove_run()
         elif self.output_dir is not None and (self.output_dir / _FILES[0]).exists():
-            self._load_checkpoint(resume)
+            self._load_checkpoint()
 
     def _tower(self) -> tuple[Network, dict[str, Any]]:
         """The tower that trains, and the weights that it starts from."""
@@ -250,8 +246,8 @@ class Trainer:
     def _check_finite(self, loss: float) -> None:
         if not math.isfinite(loss):
             raise SiameseError(
-                f"The loss is {loss} at step {self.step}. Try a smaller learning rate, and look for "
-                "questions without tokens. The last checkpoint is complete: training can resume from it."
+                f"The loss is {loss} at step {self.step}; the last checkpoint stays as it is. Start over "
+                "(--overwrite) with a smaller learning rate, and look for questions without tokens."
             )
 
     @property
@@ -286,8 +282,8 @@ class Trainer:
             return
         if not all(np.isfinite(array).all() for array in self.weights.values()):
             raise SiameseError(
-                f"The weights are not finite at step {self.step}; nothing was saved. Resume from the "
-                "last checkpoint with a smaller learning rate."
+                f"The weights are not finite at step {self.step}; nothing was saved. Start over "
+                "(--overwrite) with a smaller learning rate."
             )
         facts = {
             "step": self.step,
@@ -300,10 +296,10 @@ class Trainer:
         }
         write_checkpoint(self.output_dir / f"{name}.safetensors", self.state, facts)
 
-    def _load_checkpoint(self, resume: bool) -> None:
+    def _load_checkpoint(self) -> None:
         """Restores the run of the directory, checked against the configuration and the questions."""
-        known = None if resume else (self.config, self._fingerprint)
-        self.state, facts = read_checkpoint(self.output_dir / _FILES[0], self.state, known)
+        known = self.config, self._fingerprint
+        self.state, facts = read_checkpoint(self.output_dir / _FILES[0], self.state, *known)
         self.step = self._saved_step = self.resumed_from = facts["step"]
         self._sums = {name: np.float32(value) for name, value in facts["sums"].items()}
         self._summed, self.history = facts["summed"], facts["history"]

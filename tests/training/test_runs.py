@@ -33,9 +33,9 @@ CONFIGS = {
 COURSE = CONFIGS["course"]
 
 
-def trainer_of(corpus, config=COURSE, output=None, resume=False, **changes):
+def trainer_of(corpus, config=COURSE, output=None, **changes):
     config = dataclasses.replace(config, **changes)
-    return Trainer(corpus.train, config, output, valid=corpus.valid, quiet=True, resume=resume)
+    return Trainer(corpus.train, config, output, valid=corpus.valid, quiet=True)
 
 
 def train(corpus, config=COURSE, output=None, **changes):
@@ -110,24 +110,17 @@ def test_a_stopped_run_leaves_the_model_so_far_and_resumes(corpus, tmp_path, cap
     assert_same_weights(resumed, train(corpus, eval_every=2)[1])
 
 
-def test_another_run_needs_resume_or_overwrite(corpus, tmp_path):
-    best = CONFIGS["best"]
-    train(corpus, best, tmp_path, steps=2)
+def test_another_run_needs_overwrite(corpus, run):
     for change, message in (
-        ({"adam_epsilon": 0.5}, r"adam_epsilon 1e-08 there, 0.5 here.*--resume"),
-        ({"d_model": 9, "resume": True}, r"weights of another shape.*--overwrite"),
-        ({"schedule": "linear", "steps": 12}, "steps 7 there, 12 here|schedule 'rsqrt' there"),
+        ({"adam_epsilon": 0.5}, r"adam_epsilon 1e-05 there, 0.5 here.*--overwrite"),
+        ({"schedule": "linear"}, "schedule 'rsqrt' there, 'linear' here; steps 2 there, 7 here"),
     ):
         with pytest.raises(CheckpointError, match=message):
-            trainer_of(corpus, best, tmp_path, **change)
+            trainer_of(corpus, output=run, **change)
     with pytest.raises(CheckpointError, match="the training questions, or the model"):
-        Trainer(corpus.train.rows(0, 150), best, tmp_path, valid=corpus.valid)
-    # A position behind the last batch of an epoch of larger batches begins the next one.
-    resumed = trainer_of(corpus, best, tmp_path, batch_size=32, resume=True)
-    assert resumed.step == 2 and resumed.data.train[0].size < 96
-    next(resumed._batches)
-    assert Trainer(corpus.train, best, tmp_path, valid=corpus.valid, overwrite=True).step == 0
-    assert not [path for path in tmp_path.iterdir() if path.name[0] != "."]
+        Trainer(corpus.train.rows(0, 150), COURSE, run, valid=corpus.valid)
+    assert Trainer(corpus.train, COURSE, run, valid=corpus.valid, overwrite=True).step == 0
+    assert not [path for path in run.iterdir() if path.name[0] != "."]
 
 
 def test_patience_ends_a_run_early_and_the_best_state_stays(corpus, tmp_path):
@@ -188,10 +181,14 @@ def test_a_collapsed_run_is_reported_once_and_keeps_the_course_s_threshold(
 
 
 def test_a_loss_that_is_not_a_number_ends_the_run_and_the_checkpoint_stays(corpus, run):
-    with pytest.raises(SiameseError, match=r"not finite|loss is nan|loss is inf"):
-        train(corpus, output=run, learning_rate=float("inf"), resume=True)
-    arrays, facts = read_file(run / "checkpoint.safetensors", "checkpoint")
-    assert facts["step"] in (2, 3) and all(np.isfinite(array).all() for array in arrays.values())
+    trainer, before = trainer_of(corpus, output=run), contents(run)
+    trainer.state.weights["embedding"] *= np.inf
+    with pytest.raises(SiameseError, match=r"The loss is (nan|inf) at step 3.*--overwrite"):
+        trainer.train()
+    assert contents(run) == before
+    with pytest.raises(SiameseError, match="The weights are not finite at step 2"):
+        train(corpus, learning_rate=float("inf"), output=run / "new")
+    assert not (run / "new" / "checkpoint.safetensors").exists()
 
 
 # ---- The saved model ----
