@@ -101,6 +101,10 @@ def search(flags: argparse.Namespace) -> Result:
             f"{flags.question!r} is a file, not a question. For each question of a file: "
             f"siamese match {flags.question} {flags.index}"
         )
+    if not any(map(str.isalnum, flags.question)):
+        raise ArgumentError(
+            f"{flags.question!r} has no word: a question needs a letter or a digit."
+        )
     options = {"mode": "vectors" if flags.vectors_only else "hybrid"}
     with opened(flags.index, flags) as (index, detector):
         note_cut(detector, [flags.question])

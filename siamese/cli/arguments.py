@@ -93,5 +93,5 @@ LIST_AND_PAIRS = *READ_LIST, COLUMNS, PAIRS_OF
 
 # ---- Tables ----
 
-OUTPUT = arg("--output", metavar="FILE", help="write the table there, CSV [print it]")
+OUTPUT = arg("--output", dest="table", metavar="FILE", help="write there, as CSV [print it]")
 LIST_TABLE = MODEL, *READ_LIST, OUTPUT  # of a command that makes a table of a list

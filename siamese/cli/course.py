@@ -54,7 +54,7 @@ def demo(flags: argparse.Namespace) -> Result:
     _claim(folder)
     note(
         f"Embedded corpus: {len(corpus.train):,} training, {len(corpus.valid):,} validation and "
-        f"{len(corpus.test):,} test pairs about {len(corpus.subjects)} subjects, made by a grammar."
+        f"{len(corpus.test):,} test pairs, made by a grammar."
     )
     figures: dict[str, dict[str, float]] = {}
     if importlib.util.find_spec("trax") is None:
@@ -185,6 +185,10 @@ def grade(flags: argparse.Namespace) -> Result:
     """
     from siamese.teaching.grade import EXERCISES, Limits, grade_class
 
+    if os.path.isfile(flags.folder) and not flags.folder.endswith(".ipynb"):
+        raise ArgumentError(
+            f"{flags.folder} is no notebook (.ipynb), and no folder with notebooks."
+        )
     if flags.jobs < 1 or flags.notebook not in (None, *EXERCISES):
         raise ArgumentError(f"--jobs is at least 1, --notebook from 1 to {max(EXERCISES)}.")
     if not (0 < flags.cell_limit < 1e9 and 0 <= flags.memory_limit < 1e9):

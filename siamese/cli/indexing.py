@@ -12,15 +12,7 @@ import numpy as np
 from siamese.cli import arguments as shared
 from siamese.cli import reading
 from siamese.cli.arguments import arg, command, flag, one_of
-from siamese.cli.output import (
-    Facts,
-    Result,
-    counted,
-    note,
-    spare_inputs,
-    table_result,
-    threshold_facts,
-)
+from siamese.cli.output import Facts, Result, counted, note, table_result, threshold_facts
 from siamese.cli.reading import opened, question_list
 from siamese.compat.progress import elapsed
 from siamese.data.pairs import read_pairs
@@ -121,17 +113,16 @@ def index_remove(flags: argparse.Namespace) -> Facts:
         return {"removed": index.remove(ids), "questions": len(index)}
 
 
-@command(A_FILE, arg("parquet", metavar="FILE", help="the file to write"), shared.MODEL)
+@command(A_FILE, arg("table", metavar="FILE", help="the file to write"), shared.MODEL)
 def index_export(flags: argparse.Namespace) -> Facts:
     """Write an index as a Parquet file, for engines beyond one machine.
 
     siamese index export old.index old.parquet       (id, question, columns, vector; needs pyarrow)
     """
-    if not flags.parquet.lower().endswith(".parquet"):
-        raise ArgumentError(f"{flags.parquet}: an index is written as Parquet. Name the file so.")
-    spare_inputs(flags, flags.parquet)
+    if not flags.table.lower().endswith(".parquet"):
+        raise ArgumentError(f"{flags.table}: an index is written as Parquet. Name the file so.")
     with opened(flags.index, flags, stored=True) as (index, _):
-        return {"output": flags.parquet, "questions": index.export(flags.parquet)}
+        return {"output": flags.table, "questions": index.export(flags.table)}
 
 
 @command(

@@ -11,7 +11,6 @@ from siamese.cli import arguments as shared
 from siamese.cli.arguments import arg, command, flag
 from siamese.cli.output import Facts, Result, aligned, claim, counted, note, threshold_facts
 from siamese.cli.reading import (
-    PAIRS,
     kind_of,
     labelled_pairs,
     note_findings,
@@ -44,9 +43,8 @@ def data(flags: argparse.Namespace) -> Facts:
 
     siamese data questions.csv --json
     """
-    pairs = read_pairs(flags.questions, **reading_options(flags, PAIRS))
+    pairs = labelled_pairs(flags.questions, flags)
     joined, report = clusters(pairs), pairs.report
-    note_findings(report)
     return {
         "path": report.path, "format": report.format, "rows": report.rows,
         "findings": {kind: len(lines) for kind, lines in report.findings.items()},
@@ -183,8 +181,6 @@ def threshold(flags: argparse.Namespace) -> Result:
     if flags.output:
         read = flags.model or (target if kind == "model" else "")
         place, same = (os.path.realpath(model_path(p)) for p in (output, read))
-        if place != same and os.path.isfile(place) and kind_of(place) != "model":
-            raise ArgumentError(f"{place} is no model, and is not replaced. Name another output.")
         claim(place, flags.overwrite or place == same)
     path = flags.answers or shared.answers_file(target)
     with opened(target, flags, model=True) as (index, detector):
@@ -210,11 +206,6 @@ def threshold(flags: argparse.Namespace) -> Result:
     text += f"Saved in {place}." if place else "It is not saved; --output FILE writes a model."
     if fit["duplicates"] < FEW:
         text += f" A threshold of fewer than {FEW} duplicates is unreliable: answer more."
-        if kind != "model":
-            text += (
-                f" Similar pairs to look at: `siamese duplicates {target}{same_flags(flags)} --pairs "
-                "--threshold 0.6`."
-            )
     if kind == "questions":
         path = target + same_flags(flags)
         text += f" Or give it: siamese duplicates {path} --threshold {cut:.3f}"
@@ -227,7 +218,7 @@ def _label(index: Any, path: str, flags: argparse.Namespace) -> QuestionPairs:
         raise ArgumentError(
             "--label asks about the questions of an index or a file; it is answered on standard input."
         )
-    answers, detector, skipped = _read_answers(path, flags.encoding), index.detector, []
+    answers, detector, skipped = _read_answers(path, flags), index.detector, []
     with elapsed("Looking for similar pairs"):
         candidates = similar_candidates(index)
     known = set(map(pair_key, answers))
@@ -263,7 +254,7 @@ def _answers(pairs: QuestionPairs) -> list[Answer]:
     return list(zip(pairs.question1, pairs.question2, pairs.is_duplicate.astype(int).tolist()))
 
 
-def _read_answers(path: str, encoding: str | None) -> list[Answer]:
+def _read_answers(path: str, flags: argparse.Namespace) -> list[Answer]:
     """The answers of a file, none where it is not there yet; a spreadsheet may have saved it since.
 
     Raises:
@@ -276,12 +267,12 @@ def _read_answers(path: str, encoding: str | None) -> list[Answer]:
         first, *rows = file.read().translate(None, b'\0"').lstrip(MARKS).splitlines() or [b""]
     is_ours, answers = not first or first.replace(b";", b",") == header.encode(), []
     if is_ours and any(rows):
-        pairs = read_pairs(path, encoding=encoding)
+        pairs = read_pairs(path, **reading_options(flags, "bad_rows encoding"))
         is_ours, answers = len(pairs) == pairs.report.rows, _answers(pairs)
     if not is_ours:
         raise ArgumentError(
-            f"{path} holds more than answers, which are CSV with the columns {header}. Name another "
-            "file (--answers), or leave --label out."
+            f"{path} holds more than answers (CSV with the columns {header}), which would be lost. Name "
+            "another file (--answers), or leave --label out."
         )
     return answers
 

@@ -13,6 +13,13 @@ from siamese.compat.atomic import explained, write_text_atomically
 from siamese.errors import ArgumentError
 from siamese.search.display import LAYOUT, csv_line, harmless, json_text, rounded
 
+# How the tables of the commands begin.
+TABLES = (
+    b"group,keep,similarity,same_text",
+    b"id,question,match_id,match",
+    b"id1,question1,id2,question2,similarity",
+    b"question1,question2,similarity,probability",
+)
 Facts = dict[str, Any]  # what a command returns: JSON values for machines; for people see `listed`
 Result = tuple[str, Facts]  # or with a text for people
 
@@ -38,10 +45,14 @@ def note(*lines: str) -> None:
 
 
 def claim(path: str | os.PathLike, replaces: bool) -> None:
-    """Refuses, before any work, a model's file that is there already, or that cannot be written.
+    """Refuses, before any work, a model's file that is there already, is none, or cannot be written.
 
     Its directory is made where there is none.
     """
+    from siamese.cli.reading import kind_of
+
+    if os.path.isfile(path) and kind_of(str(path)) != "model":
+        raise ArgumentError(f"{path} is no model, and is not replaced. Name another output.")
     if os.path.lexists(path) and not replaces:
         raise ArgumentError(f"There is {path} already. Pass --overwrite, or name another output.")
     folder = os.path.dirname(path) or "."
@@ -83,18 +94,23 @@ def listed(facts: Facts) -> str:
     return "\n".join(lines)
 
 
-def spare_inputs(flags: Any, output: str) -> None:
-    """Refuses to write a table over what the command reads, or over an index."""
-    from siamese.search.index.file import is_index_file
-
-    if not os.path.isfile(output):
+def claim_table(flags: Any) -> None:
+    """Refuses, before any work, to write a table over a file that is none, or that the command reads."""
+    path = getattr(flags, "table", None)
+    if str(path).endswith((".jsonl", ".json")):
+        raise ArgumentError(f"{path}: a table is written as CSV. Name the file so.")
+    if not path or not os.path.isfile(path):
         return
-    if is_index_file(output):
-        raise ArgumentError(f"{output} is an index. Name another file to write.")
-    others = [v for name, v in vars(flags).items() if name not in ("output", "parquet", "command")]
-    for value in others:
-        if isinstance(value, str) and os.path.exists(value) and os.path.samefile(value, output):
-            raise ArgumentError(f"This command reads {output}. Name another file to write.")
+    with explained(path, "read", ArgumentError), open(path, "rb") as file:
+        start = file.read(64)
+    others = [v for n, v in vars(flags).items() if n not in ("table", "command")]
+    files = [v for v in others if isinstance(v, str) and os.path.exists(v)]
+    is_read = any(os.path.samefile(other, path) for other in files)
+    if is_read or (start and not start.startswith(TABLES)):
+        raise ArgumentError(
+            f"There is {path} already. Only a CSV table that siamese wrote, and that this command does not "
+            "read, is replaced: name another file."
+        )
 
 
 def table_result(
@@ -104,10 +120,6 @@ def table_result(
 
     The summary says for people what the facts say; it is `listed` where empty.
     """
-    if str(flags.output).endswith((".jsonl", ".json")):
-        raise ArgumentError(f"{flags.output}: a table is written as CSV. Name the file so.")
-    if flags.output:
-        spare_inputs(flags, flags.output)
     summary = summary or listed(facts)
     rows = [rounded(dict.fromkeys(columns) | row) for row in rows]
     names = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))
@@ -116,8 +128,8 @@ def table_result(
         values = map(row.get, names)
         cells = (json_text(v) if isinstance(v, (list, dict)) else v for v in values)
         text += f"\n{csv_line(cells)}"
-    if flags.output:
-        write_text_atomically(flags.output, f"{text}\n")
-        return f"{summary}\nWritten to {flags.output}.", {**facts, "output": flags.output}
+    if flags.table:
+        write_text_atomically(flags.table, f"{text}\n")
+        return f"{summary}\nWritten to {flags.table}.", {**facts, "output": flags.table}
     note(summary)
     return text, {**facts, "rows": rows}

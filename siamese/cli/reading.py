@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from siamese.cli.output import counted, note
+from siamese.compat.atomic import explained
 from siamese.data.pairs import QuestionPairs, read_pairs
 from siamese.data.questions import QuestionList, read_questions
 from siamese.data.readers.columns import normal_name, read_spec
-from siamese.errors import ArgumentError
+from siamese.errors import ArgumentError, DataError
 from siamese.search.detector import DuplicateDetector
 from siamese.search.display import NO_LABELS
 from siamese.search.encoders import is_encoder_name
@@ -62,11 +63,23 @@ def note_default(detector: DuplicateDetector, flags: Any) -> None:
 
 def question_list(path: str, flags: Any) -> QuestionList:
     """The questions of a file, read by the command's flags, with a note on what was left out."""
-    questions = read_questions(path, **reading_options(flags, f"{LISTS} repeated"))
+    try:
+        questions = read_questions(path, **reading_options(flags, f"{LISTS} repeated"))
+    except DataError as error:
+        is_one_of_two = (
+            flags.command in ("match", "evaluate") and kind_of(flags.index) == "questions"
+        )
+        if is_one_of_two and reading_options(flags, "encoding column id_column"):
+            raise DataError(
+                f"{error} These flags are for both lists. If each needs its own, make an index of one list "
+                f"with its flags first: siamese index build {shlex.quote(flags.index)}"
+            ) from None
+        raise
     names = list(dict.fromkeys(name for row in questions.columns or () for name in row))
     used = set(map(normal_name, read_spec(questions.column, names).columns))
     others = ", ".join(name for name in names if normal_name(name) not in used)
-    ids = "the file's own" if questions.has_ids else "the numbers of the data rows from 0"
+    numbers = "the data rows from 0" if flags.command != "index add" else "the index, the next free"
+    ids = "the file's own" if questions.has_ids else f"the numbers of {numbers}"
     count = counted(len(questions.ids), "question")
     text = f"{path}: {count}; column: {questions.column}; ids: {ids}"
     note(f"{text}; not compared: {others}." if others else f"{text}.")
@@ -80,8 +93,12 @@ def labelled_pairs(path: str, flags: Any, **options: Any) -> QuestionPairs:
     source = getattr(flags, "list", None)
     if source == path:
         raise ArgumentError(f"{path} holds the pairs; the list of their questions is another file.")
+    useless = reading_options(flags, "column id_column drop_repeated")
+    if useless and not source and kind_of(getattr(flags, "index", "")) != "questions":
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in useless)
+        raise ArgumentError(f"Without a list of questions (--list FILE) leave out {names}.")
     if source:
-        options["texts"] = texts_by_id(source, flags)
+        options["texts"] = flags.texts = texts_by_id(source, flags)
     pairs = read_pairs(path, **options)
     note_findings(pairs.report)
     return pairs
@@ -98,6 +115,16 @@ def texts_by_id(path: str, flags: Any) -> dict[str, str]:
     return dict(zip(questions.ids, questions.questions))
 
 
+def check_models(flags: Any) -> None:
+    """Refuses, before any work, an index or a list where a model is needed."""
+    for path in (getattr(flags, name, None) for name in ("model", "init_from")):
+        if path and (kind := kind_of(path)) != "model":
+            kind = "an index" if kind == "index" else "no model"
+            raise ArgumentError(
+                f"{path} is {kind}. Here a saved model or an encoder's name, such as use, is needed."
+            )
+
+
 def kind_of(path: str) -> str:
     """The kind of a path or a name: 'index', 'model' (also where nothing is there) or 'questions'."""
     from siamese.search.index.file import is_index_file
@@ -107,7 +134,7 @@ def kind_of(path: str) -> str:
     if os.path.isfile(path):
         if is_index_file(path):
             return "index"
-        with open(path, "rb") as file:
+        with explained(path, "read", DataError), open(path, "rb") as file:
             start = file.read(9)
         if start[5:9] == b"\0\0\0{":  # of safetensors, the length of a JSON header and its start
             return "model"

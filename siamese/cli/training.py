@@ -10,7 +10,7 @@ from typing import Any
 from siamese.cli import arguments as shared
 from siamese.cli.arguments import arg, command, flag
 from siamese.cli.output import Facts, Result, claim, counted, note
-from siamese.cli.reading import labelled_pairs, texts_by_id
+from siamese.cli.reading import labelled_pairs
 from siamese.data.pairs import QuestionPairs
 from siamese.data.split import check_both_labels, split
 from siamese.errors import ArgumentError
@@ -31,8 +31,7 @@ USUALLY = ((1_900, 0.815), (1_000, 0.810), (300, 0.807), (100, 0.800), (30, 0.79
 
 @command(
     arg("--questions", required=True, metavar="FILE", help="labelled pairs, any format"),
-    *shared.READ_PAIRS,
-    shared.PAIRS_OF,
+    *shared.LIST_AND_PAIRS,
     arg("--train-rows", type=int, help="the first rows train [9 in 10]"),
     arg("--test-rows", type=int, help="the rows after them test [the rest, at most 10240]"),
     arg("--split", choices=("rows", "shuffled", "clusters"), help=SPLIT_HELP),
@@ -190,7 +189,7 @@ def _few(
     if duplicates == count:
         known = "They teach an order and no threshold, which needs pairs that are none too."
     note(f"{counted(count, 'label')}, {duplicates:,} of them duplicates. {known}")
-    listed = [*texts_by_id(flags.list, flags).values()] if flags.list else None
+    listed = [*flags.texts.values()] if flags.list else None
     begun = time.monotonic()
     start = start or DuplicateDetector.pretrained()
     model, bought = teach(start, pairs, listed, seed=seed, show_progress=not flags.json)

@@ -29,10 +29,6 @@ def connected_groups(size: int, edges: np.ndarray) -> np.ndarray:
     """The connected group of each of `size` things, int64 [size], numbered in order of first appearance.
 
     `edges`, int64 [m, 2], are things that belong together.
-
-    Example:
-      >>> connected_groups(5, np.array([[3, 1], [4, 3]])).tolist()
-      [0, 1, 2, 1, 1]
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -73,14 +69,7 @@ class Clusters:
 
 
 def clusters(pairs: Any) -> Clusters:
-    """The clusters of `QuestionPairs`, or of anything with question1, question2 and is_duplicate.
-
-    Example:
-      >>> from siamese.data.pairs import QuestionPairs
-      >>> joined = clusters(QuestionPairs(["a", "b", "a"], ["b", "c", "c"], [True, True, False]))
-      >>> joined.sizes.tolist(), joined.conflict_rows.tolist()
-      ([3], [2])
-    """
+    """The clusters of `QuestionPairs`, or of anything with question1, question2 and is_duplicate."""
     questions, numbers = number_questions(pairs.question1, pairs.question2)
     is_duplicate = np.asarray(pairs.is_duplicate, bool)
     cluster = question_groups(questions, numbers[is_duplicate])
@@ -102,13 +91,6 @@ def transitive_closure(
     Returns:
       (rows1, rows2, cluster), int64 [new pairs] each: the questions' numbers, no pair twice and no labelled
       one, and their cluster.
-
-    Example:
-      >>> from siamese.data.pairs import QuestionPairs
-      >>> labelled = QuestionPairs(["a", "b"], ["b", "c"], [True, True])
-      >>> numbers = np.array([0, 1]), np.array([1, 2])
-      >>> [part.tolist() for part in transitive_closure(numbers, clusters(labelled))]
-      [[0], [2], [0]]
     """
     draw = np.random.default_rng(seed)
     questions, first = np.unique(np.concatenate(rows), return_index=True)

@@ -29,12 +29,6 @@ class SimilarQuestions:
       rows: (rows1, rows2), int64 [pairs] each: the training pairs, as rows of `ids`.
       clusters: (clusters1, clusters2), int64 [pairs] each: questions of one cluster are duplicates.
       seed: of all draws.
-
-    Example:
-      >>> asked = Ragged.from_lists([[5, 6], [5, 7], [6, 8], [4]])
-      >>> similar = SimilarQuestions(asked, ([0, 1], [2, 3]), ([0, 1], [0, 3]))
-      >>> [side.tolist() for side in similar.hard_negatives(10)]
-      [[0], [1]]
     """
 
     def __init__(self, ids: Ragged, rows: Any, clusters: Any, seed: int = 0):

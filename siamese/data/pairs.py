@@ -16,7 +16,14 @@ from siamese.data.readers.tables import id_text
 from siamese.errors import ArgumentError, DataError, ShapeError
 
 LABELS = {"0": False, "1": True, "0.0": False, "1.0": True, "false": False, "true": True}
-LABEL_HINT = "0 (different questions) or 1 (duplicates)"
+BY_NAME = (
+    "Question pairs need the columns {}, separated by comma, semicolon, tab or |. Name yours with "
+    "--columns (in Python: columns=)."
+)
+BY_ID = (
+    "Pairs by id need the list of their questions, as in `siamese train --questions links.csv --list "
+    "questions.csv` (in Python: texts=)."
+)
 # Our column -> its names in files (Quora's, Kaggle's, and the Hugging Face hub's).
 COLUMN_NAMES = {
     "question1": ("question1", "sentence1"),
@@ -206,8 +213,8 @@ def _entries(rows: Rows, parts: list[Parts], texts: Mapping[str, str] | None) ->
         value = row.get(label[0].columns[0]) if label else 1
         answer = LABELS.get(str(value).strip().lower())
         if answer is None:
-            reason = f"is_duplicate is {value!r:.40}; it must be {LABEL_HINT}."
-            rows.report.bad_row(line, reason)
+            what = "it must be 0 (different questions) or 1 (duplicates)"
+            rows.report.bad_row(line, f"is_duplicate is {value!r:.40}; {what}.")
         else:
             first, second = pair
             yield line, number, first, second, id_text(row.get(key)) if key else number, answer
@@ -226,11 +233,9 @@ def _pair_parts(rows: Rows, specs: Sequence[str], labels: bool) -> list[Parts]:
             what = (
                 f"{name} may be any of {' and '.join(columns)}" if columns else f"no column {name}"
             )
-            raise DataError(
-                f"{rows.where}: {what}; the columns: {shown_names(rows.header)}. Question pairs need the "
-                f"columns {', '.join(required)}, separated by comma, semicolon, tab or |. Name yours with "
-                "--columns (in Python: columns=)."
-            )
+            by_id = name == "question1" and {"id1", "id2"} <= set(map(normal_name, rows.header))
+            how = BY_ID if by_id else BY_NAME.format(", ".join(required))
+            raise DataError(f"{rows.where}: {what}; the columns: {shown_names(rows.header)}. {how}")
         parts.append(Parts(columns))
     return parts
 

@@ -180,7 +180,8 @@ def _repetition(name: str, lines: dict[str, int], drop: bool) -> str:
     """A note on the lines that stand in many bodies."""
     shown = ", ".join(f"{line[:40]!r} ({n:,})" for line, n in islice(lines.items(), 3))
     shown += ", …" * (len(lines) > 3)
-    head = f"{len(lines):,} line{'s' * (len(lines) > 1)} repeated in more than 1 % of {name}"
+    where = f"repeated in more than 1 % of {name} (here or in the index's list)"
+    head = f"{len(lines):,} line{'s' * (len(lines) > 1)} {where}"
     return f"{head}: {shown}: {'left out' if drop else '--drop-repeated leaves such lines out'}"
 
 
@@ -191,19 +192,21 @@ def _question_parts(rows: Rows, column: str | None) -> tuple[str, Parts | None]:
         return column, rows.parts(column)
     if rows.is_plain:
         return "each line", Parts(header)
-    names = [header[at] for at in question_places(header)]
+    names = list(dict.fromkeys(header[at] for at in question_places(header)))
     if len(names) == 1 and normal_name(names[0]) in TITLE_NAMES:
         names += [name for name in header if normal_name(name) in BODY_NAMES]
         if len(names) == 2:
             # Chosen on a made forum, where whole bodies drown the question: benchmarks/results/forum.json.
-            return f"{'+'.join(names)}:{BODY_WORDS}", Parts(names, BODY_WORDS)
+            return f"{'+'.join(names)}:{BODY_WORDS}", Parts(
+                list(map(rows.column, names)), BODY_WORDS
+            )
     if len(names) > 1:
         raise DataError(
             f"{rows.where}: {' and '.join(names)} may each hold the questions. Name one with --column "
             f"{names[0]}, or join them with --column {'+'.join(names)} (in Python: column=)."
         )
     if names:
-        return names[0], Parts(names)
+        return names[0], Parts([rows.column(names[0])])
     if not set(PAIR_NAMES) <= set(map(normal_name, header)):
         raise DataError(
             f"{rows.where}: no column named {', '.join(QUESTION_NAMES)}; the columns: "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from siamese.data.arguments import whole_number
 from siamese.data.pairs import QuestionPairs
 from siamese.errors import ArgumentError, DataError
 
@@ -41,6 +42,8 @@ def split(
             raise ArgumentError(
                 "--test-rows and --split clusters divide one file; leave them out beside --test."
             )
+        if train_rows is not None:
+            whole_number(train_rows, "train_rows", 1)
         rows = draw.permutation(len(pairs)) if how == "shuffled" else np.arange(len(pairs))
         train = pairs.select(rows[:train_rows])
     else:

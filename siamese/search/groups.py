@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from siamese.data.clusters import connected_groups
+from siamese.data.readers.columns import columns_called, shown_names
+from siamese.data.readers.tables import id_text
 from siamese.data.text import folded
 from siamese.errors import ArgumentError, DataError
 from siamese.search.linkage import average_linkage, strongest_pairs
@@ -147,8 +149,8 @@ def group_rows(shot: Any, keep: str = "central") -> Iterator[dict[str, Any]]:
     is 1 where the texts are the same but for case, blanks and quotes.
 
     `shot` is `QuestionIndex.grouped`. Kept is the 'central', the 'first' or the 'longest' question, or by
-    'COLUMN=min' or 'COLUMN=max' that with the least or largest number or ISO date, of equal ones the first.
-    A DataError names a value that is neither, or a date among numbers.
+    'COLUMN=min' or 'COLUMN=max' that with the least or largest number or ISO date, of equal ones the first;
+    an empty cell counts as last. A DataError names a value that is neither, or a date among numbers.
     """
     rank = _ranks(shot.entries, [member for group in shot.groups for member in group], keep)
     for group in shot.groups:
@@ -179,18 +181,21 @@ def _ranks(
         raise ArgumentError(
             f"keep is central, first, longest, COLUMN=min or COLUMN=max, not {keep!r}."
         )
+    names = list(dict.fromkeys(["id", *(name for entry in entries for name in entry["columns"])]))
+    if not (same := columns_called(column, names)):
+        raise ArgumentError(f"There is no column {column!r}; the columns: {shown_names(names)}.")
     ranks, kinds = {}, set()
     for row in rows:
-        question, columns = f"Question {entries[row]['id']}", entries[row]["columns"]
-        if column not in columns:
-            names = ", ".join(columns) or "none"
-            raise ArgumentError(f"{question} has no column {column!r}; its columns: {names}.")
-        kind, number = _number_or_date(columns[column])
+        value = {"id": entries[row]["id"], **entries[row]["columns"]}.get(same[0])
+        if not id_text(value):  # An empty cell is kept where all are empty.
+            ranks[row] = math.inf
+            continue
+        kind, number = _number_or_date(value)
         kinds.add(kind)
         if kinds not in ({"number"}, {"date"}):
             raise DataError(
-                f"{question}: {column} is {columns[column]!r:.40}. To choose by it, all values must be "
-                "numbers, or all dates such as 2026-01-31."
+                f"Question {entries[row]['id']}: {same[0]} is {value!r:.40}. To choose by it, all values "
+                "must be numbers, or all dates such as 2026-01-31."
             )
         ranks[row] = number if end == "min" else -number
     return ranks

@@ -202,8 +202,9 @@ async def _failed(request: Request, error: SiameseError) -> Response:
 
 async def _misread(request: Request, error: RequestValidationError) -> Response:
     first = error.errors()[0]  # Without what was sent, which may be large.
-    place = ".".join(str(part) for part in first["loc"] if "[" not in str(part))
-    return refused(422, f"{place}: {first['msg']}.")
+    place = ".".join(str(part) for part in first["loc"] if not {*"[-"} & {*str(part)})
+    what = schema.EXPECTED.get(first.get("ctx", {}).get("pattern"), first["msg"])
+    return refused(422, f"{place}: {what}.")
 
 
 def serve(index: QuestionIndex, host: str, port: int, names: Sequence[str] = ()) -> None:

@@ -10,13 +10,16 @@ from siamese.data.readers.tables import as_whole
 from siamese.search.explain import WordEffect
 from siamese.search.index import Added, Hit
 
-# A character that is neither blank nor invisible; the ranges mean the same in Rust, Python and JavaScript.
-VISIBLE = (
-    r"[^\x00-\x20\x7f-\xa0\xad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]"
+# A character that is no blank and no mark; the ranges mean the same in Rust, Python and JavaScript.
+WORDED = (
+    r"[^\x00-/:-@\[-`{-\xa9\xab-\xb1\xb4\xb6-\xb8\xbb\xbf\xd7\xf7\u1680\u180e\u2000-\u206f"
+    r"\u3000-\u3004\u3008-\u3020\ufeff\uff01-\uff0f\uff1a-\uff20]"
 )
+NAMED = r"^[^\x00]*[^\x00-\x20\x7f-\xa0][^\x00]*$"
+EXPECTED = {WORDED: "a question needs a letter or a digit", NAMED: "an id must not be blank"}
 Text = Annotated[str, Field(max_length=10_000)]
-Worded = Annotated[str, Field(max_length=10_000, pattern=VISIBLE)]
-Short = Annotated[str, Field(max_length=1_000, pattern=VISIBLE)]  # each word is one more question
+Worded = Annotated[str, Field(max_length=10_000, pattern=WORDED)]
+Short = Annotated[str, Field(max_length=1_000, pattern=WORDED)]  # each word is one more question
 
 
 def whole(**bounds: Any) -> Any:
@@ -34,7 +37,7 @@ def body(name: str, **fields: Any) -> Any:
     return create_model(name, __config__=ConfigDict(strict=True, extra="forbid"), **fields)
 
 
-Id = Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")] | whole()
+Id = Annotated[str, Field(max_length=500, pattern=NAMED)] | whole()
 Value = str | int | Annotated[float, Field(allow_inf_nan=False)] | bool
 Cut = Annotated[
     float | None,

@@ -97,6 +97,7 @@ def test_a_curve_is_refitted_and_its_cut_printed_on_the_scale_of_the_flag(run, t
 
 def test_what_cannot_be_fitted_is_one_sentence(refused, tmp_path):
     (tmp_path / "one.csv").write_text(f"{HEADER}how far,how old,1\n")
+    (tmp_path / "bad.csv").write_text(f"{HEADER}how far,how old,1\nhow,far\n")
     (tmp_path / "other.csv").write_text("question1,question2,is_duplicate,more\nx,y,1,z\n")
     (tmp_path / "q.txt").write_text("how far\nhow far is it\nwhy\n")
     label = ["one.csv", "--model", "model", "--label", "3"]
@@ -106,6 +107,8 @@ def test_what_cannot_be_fitted_is_one_sentence(refused, tmp_path):
         (["model", "--label", "3"], "--label asks about the questions", None),
         (["model", "--answers", "one.csv"], "both classes are needed", None),
         ([*label, "--answers", "other.csv"], "holds more than answers", None),
+        ([*label, "--answers", "bad.csv"], "line 3: 2 fields", None),
+        ([*label, "--answers", "bad.csv", "--bad-rows", "skip"], "holds more than answers", None),
         ([*label, "--answers", "."], "it is a directory", None),
         (ask, "No answers: a threshold needs both", ""),
         (ask, "All 2 answers are n: a threshold needs both", "n\nn\n"),

@@ -17,7 +17,7 @@ COMMAND = re.compile(
 )
 OTHER_PROGRAMS = re.compile(r"(?:pip install|python -m|docker) [^`;,\n]*")
 LISTS = {"search", "duplicates", "match", "serve", "threshold", "evaluate"}
-LISTS |= {"index build", "index add"}
+LISTS |= {"index build", "index add", "train"}
 PAIRS = {"data", "train", "evaluate", "threshold", "predict"}
 ON_INDEXES = {"search", "duplicates", "serve", "threshold", "evaluate"} | {
     *("index add", "index remove", "index export"),
@@ -40,6 +40,7 @@ PRINTED_BY = {
     "cli/output.py: claim": {"train", "threshold", "import-weights"},
     "cli/indexing.py: ": {"index build"},
     "cli/indexing.py": {"duplicates"},
+    "cli/reading.py: labelled_pairs": {"train", "evaluate", "threshold"},
     "cli/reading.py": ON_INDEXES,
     "cli/labels.py": {"threshold"},
     "cli/training.py": {"train"},

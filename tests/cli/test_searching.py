@@ -36,6 +36,7 @@ def test_an_index_is_searched_changed_and_exported(tmp_path, run, old):
     for file, numbers in (("more.csv", "11006"), ("more.csv", "00206"), ("repeated.txt", "10107")):
         shown = run("index", "add", old, file)[1].splitlines()
         assert "".join(line.split()[-1] for line in shown) == numbers
+    assert "ids: the numbers of the index, the next free" in run("index", "add", old, file)[2]
     removed = run("index", "remove", old, "--ids", "5", "9", "a", "5 of another list")
     assert removed[0] == 2 and "no question with the id '5 of another list'" in removed[2]
     (tmp_path / "ids").write_text("key;x\n5;1\n6;2\n")
@@ -179,12 +180,13 @@ def test_groups_keep_their_ids_when_questions_are_added(tmp_path, run, rows, old
 
 def test_one_question_of_each_group_is_kept_by_a_rule(tmp_path, rows, refused):
     (tmp_path / "posts.csv").write_text(
-        "id,title,created_at,votes,at,keep\n1,how far,2026-03-01,3,3,A\n"
-        "2,how   far,2026-01-31,10,soon,B\n3,how far,2026-02-01T08:00:00Z,9,1,C\n"
-        "4,cook rice,2026-01-01,1,2,D\n"
+        "id,title,created_at,votes,at,keep,Score\n1,how far,2026-03-01,3,3,A,\n"
+        "2,how   far,2026-01-31,10,soon,B,5\n3,how far,2026-02-01T08:00:00Z,9,1,C,7\n"
+        "4,cook rice,2026-01-01,1,2,D,\n"
     )
     command = ["duplicates", "posts.csv", "--model", "model", "--keep"]
     rules = {"first": "1", "longest": "2", "created_at=min": "2", "votes=max": "2"}
+    rules |= {"score=min": "2", "score=max": "3", "id=max": "3"}
     for rule, kept in rules.items():
         table = rows(*command, rule)
         others = ((i, "0") for i in "123" if i != kept)
@@ -239,20 +241,34 @@ def test_questions_without_a_known_word_are_named_and_make_no_groups(tmp_path, r
     assert "5 questions without any word that the model knows" in err and "1 (TCK-99812)" in err
 
 
-def test_what_a_command_reads_and_an_index_are_never_overwritten(tmp_path, run, refused):
-    (tmp_path / "q.csv").write_text("id,question\n1,how far\n2,how old\n")
+def test_only_a_table_that_siamese_wrote_is_replaced(tmp_path, run, refused):
+    (tmp_path / "q.csv").write_text("id,question\n1,how far\n2,how far\n")
+    (tmp_path / "pairs.csv").write_text("question1,question2,similarity\nhow far,how old,0.3\n")
     run("index", "build", "q.csv", "--model", "model", "--output", "q.db")
     (tmp_path / "q.parquet").symlink_to("q.db")
-    before = (tmp_path / "q.db").read_bytes(), (tmp_path / "q.csv").read_bytes()
+    files = [tmp_path / name for name in ("q.db", "q.csv", "pairs.csv", "model")]
+    before = [file.read_bytes() for file in files]
+    for command in (
+        "duplicates q.csv --model model",
+        "duplicates q.csv --model model --pairs",
+        "match q.csv q.csv --model model",
+        "predict model pairs.csv",
+    ):
+        for output in ("t.csv", "t.csv"):  # It replaces its own table, and that of another command.
+            assert run(*command.split(), "--output", output)[0] == 0, command
+        for file in files:
+            refused([*command.split(), "--output", file], f"There is {file} already")
     for command, words in (
-        ("duplicates q.csv --model model --output q.csv", "This command reads q.csv"),
-        ("match q.csv q.csv --model model --output ./q.csv", "This command reads ./q.csv"),
-        ("duplicates q.csv --model model --output q.db", "q.db is an index"),
-        ("index export q.db q.parquet", "q.parquet is an index"),
+        ("duplicates t.csv --column question1 --output ./t.csv", "does not read, is replaced"),
+        ("index export q.db q.parquet", "There is q.parquet already"),
         ("index export q.db x.csv", "x.csv: an index is written as Parquet"),
+        ("duplicates q.csv --output x.json", "x.json: a table is written as CSV"),
+        ("import-weights . q.csv --vocab x --overwrite", "q.csv is no model"),
+        ("predict q.db how far", "q.db is an index. Here a saved model"),
+        ("search q.csv how --model q.csv", "q.csv is no model. Here a saved model"),
     ):
         refused(command.split(), words)
-    assert before == ((tmp_path / "q.db").read_bytes(), (tmp_path / "q.csv").read_bytes())
+    assert before == [file.read_bytes() for file in files]
 
 
 def test_an_index_is_added_to_from_the_columns_that_it_was_built_of(tmp_path, run, refused):
@@ -292,3 +308,13 @@ def test_match_two_lists(tmp_path, run, rows):
     facts = json.loads(run(*command, "-k", "2", "--output", "m.csv", "--json")[1])
     assert (facts["questions"], facts["matched"], facts["output"]) == (1, 1, "m.csv")
     assert (tmp_path / "m.csv").read_text().startswith("id,question,match_id,match,similarity")
+
+
+def test_lists_with_columns_and_encodings_of_their_own_are_matched(tmp_path, run, refused):
+    (tmp_path / "a.csv").write_text("id,question\n1,how far\n")
+    (tmp_path / "b.csv").write_text("key,frage\n1,how far \xe9\n", "cp1252")
+    command, flags = ["match", "a.csv", "b.csv"], ["--column", "frage", "--encoding", "cp1252"]
+    for count in (2, 4):  # b.csv is refused, then a.csv
+        refused([*command, *flags[:count]], "make an index of one list with its flags first")
+    assert run("index", "build", "b.csv", "--model", "model", *flags)[0] == 0
+    assert run("match", "a.csv", "b.csv.index")[0] == 0

@@ -275,6 +275,7 @@ REFUSED = {  # content, options, parts of the message
     "no usable pair": (HEAD + ",b,1\n", {}, "no usable pair"),
     "no labels": ("a,question1,question2\n0,a?,b?\n", {}, "line 1: no column is_duplicate; the columns"),
     "plain text": ("a fine day\nand another\n", {}, "the columns: a fine day"),
+    "ids alone": ("id1,id2\na,b\n", {}, "the columns: id1, id2. Pairs by id need the list"),
     "a column twice": ("question1,question1,question2,label\na,b,c,1\n", {}, "question1 and question1"),
     "the asked column twice": ("q,q,r,label\na,b,c,1\n", {"columns": "q,r"}, "2 columns are called 'q'"),
     "no such column": (HEAD + "a,b,1\n", {"columns": "x,y"}, "there is no column 'x'"),
@@ -293,7 +294,7 @@ REFUSED = {  # content, options, parts of the message
     "UTF-16 without a mark": (HEAD.encode("utf-16-le"), {}, "--encoding utf-16-le"),
     "an archive": (b"PK\x03\x04train.csv", {}, "Unpack an archive"),
     "a cut gzip": (gzip.compress(HEAD.encode() + b"a,b,1")[:-9], {}, "is damaged"),
-    "a JSON array": ('[{"question1": "a"}]', {}, "line 1: ", "a JSON array"),
+    "a JSON array": ('[{"question1": "a"}]', {}, "line 1: ", "a JSON array", "as jq -c '.[]' does"),
     "no line ends": (b"x" * (17 << 20), {}, "line 1 is longer than 16 million"),
     "cut JSON": (GOOD + '{"question1": "a', {}, "line 2: not JSON, column"),
     "a missing key": (GOOD + '{"question1": "a"}', {}, "line 2: question2 is missing"),
@@ -303,6 +304,7 @@ REFUSED = {  # content, options, parts of the message
     "a key twice": (GOOD + GOOD.replace("{", '{"question1": "c", '), {}, "a key stands there twice"),
 }  # fmt: skip
 REFUSED_LISTS = {
+    "a column twice": ("text,text\na,b\n", {}, "2 columns are called 'text'", "Rename one"),
     "no known column": ("number,words\n1,how far\n", {}, "the columns: number, words", "--column"),
     "cells of many lines": ('Nr;Betreff\n1;"a\nb\nc"\n2;"d\ne\nf"\n', {}, "the columns: Nr, Betreff"),
     "lines above": ("# made in 2026\n\nid,question\n1,How far?\n", {}, "line 3 looks like the header",
@@ -397,12 +399,12 @@ def test_values_that_json_lacks_become_text():
         "when": pd.to_datetime(["2026-01-02 03:04", None]), "n": pd.array([1, None], "Int64"),
         "price": [decimal.Decimal("1.50"), None],
         "day": [datetime.date(2026, 1, 2), datetime.time(3, 4)],
-        "nested": [{"a": [datetime.timedelta(1)]}, float("inf")],
+        "nested": [{"a": [datetime.timedelta(1), b"a"]}, float("inf")],
     })  # fmt: skip
     result = read_questions(frame)
     assert result.ids == ["1", "2"] and result.columns == [
         {"when": "2026-01-02T03:04:00", "n": 1, "price": "1.50", "day": "2026-01-02",
-         "nested": {"a": ["1 day, 0:00:00"]}},
+         "nested": {"a": ["1 day, 0:00:00", "a"]}},
         {"when": None, "n": None, "price": None, "day": "03:04:00", "nested": None},
     ]  # fmt: skip
 
@@ -443,7 +445,6 @@ def test_lines_of_many_bodies_are_named_and_dropped_on_request(drop):
     assert result.questions[-1] == "Why 199?" and result.column == "title+body:50"
     assert result.columns[7]["body"] == bodies[7]  # What is shown stays whole.
     (line,) = result.report.finding_lines()
-    assert line.startswith(
-        "4 lines repeated in more than 1 % of body: 'Sent from my  phone' (199), "
-    )
+    where = "more than 1 % of body (here or in the index's list)"
+    assert line.startswith(f"4 lines repeated in {where}: 'Sent from my  phone' (199), ")
     assert line.endswith("…: left out" if drop else "…: --drop-repeated leaves such lines out")

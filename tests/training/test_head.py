@@ -239,7 +239,7 @@ def train(tmp_path, monkeypatch, capsys):
     topics.name, topics.fingerprint = "use", "f" * 64
     monkeypatch.setattr("siamese.search.encoders._use", lambda: topics)
     posts = [*pairs.question1, *pairs.question2]
-    text = "\n".join(["id,question", *(f"{i},{post}" for i, post in enumerate(posts))])
+    text = "\n".join(["key,post", *(f"{i},{post}" for i, post in enumerate(posts))])
     (tmp_path / "posts.csv").write_text(text)
     text = "\n".join(["id1,id2", *(f"{i},{i + 40}" for i in range(0, 40, 2))])
     (tmp_path / "links.csv").write_text(text)
@@ -291,8 +291,9 @@ def test_the_command_teaches_a_head_and_replaces_no_model_unasked(
 
 
 def test_links_of_a_list_teach_an_order(train):
-    code, out, err = train("--list", "posts.csv", "--json", file="links.csv")
-    assert code == 0 and "no threshold" in err, err
+    flags = ["--list", "posts.csv", "--column", "post", "--id-column", "key", "--json"]
+    code, out, err = train(*flags, file="links.csv")
+    assert code == 0 and "no threshold" in err and err.count("posts.csv: ") == 1, err
     assert json.loads(out)["measure"] == "mean reciprocal rank"
 
 

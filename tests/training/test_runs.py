@@ -262,6 +262,8 @@ def test_small_files_are_shuffled_and_large_or_divided_ones_stay_in_the_files_or
     linked = QuestionPairs(rows.question1, twins, rows.is_duplicate)
     train, test = split(linked, 60, 20, how="clusters")
     assert len(train) and len(test) and not {*train.question1} & {*test.question2}
+    with pytest.raises(SiameseError, match="train_rows must be at least 1"):
+        split(rows, -3, test=test)
 
 
 @pytest.mark.parametrize(

@@ -41,19 +41,14 @@ class EmbeddedCorpus:
     test: QuestionPairs
     questions: tuple[CorpusQuestion, ...]
 
-    @property
-    def subjects(self) -> tuple[str, ...]:
-        """The subjects that the questions are about, sorted."""
-        return tuple(sorted({question.subject for question in self.questions}))
-
 
 def embedded_corpus() -> EmbeddedCorpus:
     """Reads the embedded corpus, of whose pairs 37 % are duplicates.
 
     Example:
       >>> corpus = embedded_corpus()
-      >>> len(corpus.train), len(corpus.subjects), corpus.test.base_rate
-      (12000, 60, 0.37)
+      >>> len(corpus.train), corpus.test.base_rate
+      (12000, 0.37)
     """
     known: list[CorpusQuestion] = []
     pairs: dict[str, list[tuple]] = {"train": [], "valid": [], "test": []}
@@ -82,11 +77,6 @@ def handwritten_questions() -> list[dict[str, str]]:
       dicts of id, question, group (of duplicates, else ""), style (plain, typo, greeting, or no question
       mark), source (helpdesk, forum or everyday), near_miss (number, negation, direction or name, else "")
       and twin (the id of the question that a near miss nearly is).
-
-    Example:
-      >>> question = handwritten_questions()[1]
-      >>> question["question"], question["source"]
-      ('Do cats really need a second litter box?', 'everyday')
     """
     text = HANDWRITTEN.read_text("utf-8")
     return list(csv.DictReader(text.splitlines()))

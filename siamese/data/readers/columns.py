@@ -32,14 +32,7 @@ def columns_called(name: str, header: Sequence[str]) -> list[str]:
 
 
 def read_spec(spec: str, header: Sequence[str] = ()) -> Parts:
-    """What a user calls columns, taken apart; a column's own name may hold these marks, too.
-
-    Example:
-      >>> read_spec("title+body:50")
-      Parts(columns=['title', 'body'], words=50)
-      >>> read_spec("a+b", ["a+b", "c"])
-      Parts(columns=['a+b'], words=None)
-    """
+    """What a user calls columns, "title+body:50" taken apart; a column's own name may have these marks."""
     if columns_called(spec, header):
         return Parts([spec])
     limit = re.search(r":([1-9]\d*)\Z", spec)

@@ -39,7 +39,7 @@ _NO_HEADER = {  # what a first line may be -> what it is, and what to do
     r"<(!doctype|html|head|body|\?xml|!--|meta|title|table|ul|ol|dl|li|div)\b|.*<br\s*/?>(.*<br|\s*$)":
     "HTML, perhaps a web page. Save the questions as text, one on each line, or as CSV.",
     r'"?sep\s*=."?\s*$': "a note for Excel alone. Delete this line; the header must be the first.",
-    r'\[\s*([\[{"]|$)': "a JSON array. Write one JSON object on each line instead.",
+    r'\[\s*([\[{"]|$)': "a JSON array. Write one JSON object on each line, as jq -c '.[]' does.",
 }  # fmt: skip
 _ODD = re.compile("[\0\udc80-\udcff]")  # NUL, and what surrogateescape makes of a wrong byte
 
@@ -91,7 +91,7 @@ class Rows:
         columns = columns_called(name, self.header)
         if len(columns) != 1:
             what = f"{len(columns)} columns are called" if columns else "there is no column"
-            names = shown_names(self.header)
+            names = shown_names(self.header) + ". Rename one" * bool(columns)
             raise DataError(f"{self.where}: {what} {name.strip()!r}; the columns: {names}.")
         return columns[0]
 

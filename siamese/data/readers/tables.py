@@ -145,13 +145,7 @@ def as_whole(value: Any) -> Any:
 
 
 def json_value(value: Any) -> Any:
-    """A value that JSON has: dates and times become ISO 8601 text, NaN and infinity None, others text.
-
-    Example:
-      >>> import datetime, decimal
-      >>> json_value([datetime.date(2026, 1, 2), decimal.Decimal("1.50"), float("nan"), b"a", 3])
-      ['2026-01-02', '1.50', None, 'a', 3]
-    """
+    """A value that JSON has: dates and times become ISO 8601 text, NaN and infinity None, others text."""
     if value is None or isinstance(value, (str, int)):
         return value
     if _is_missing(value) or isinstance(value, float):
