@@ -75,7 +75,7 @@ nbgrader: .venv-nbg/installed  ## Does nbgrader give a class the marks that `sia
 	@touch $@
 
 scale: .venv-scale/installed  ## Test the examples beyond one machine, in an environment of their own (1.5 GB)
-	@.venv-scale/bin/python -m pytest tests/search/scale
+	@.venv-scale/bin/python -m pytest tests/search/test_scale.py
 
 .venv-scale/installed: requirements/scale.txt $(REQUIREMENTS) setup.cfg
 	@$(PYTHON) -m venv .venv-scale
