@@ -19,17 +19,21 @@ from running import running
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 HARMFUL = "how far is <img src=x onerror=alert(1)> \x1b[31m \u202e ?"
+QUESTIONS = [HARMFUL, *random_questions(200)]
 
 
-@pytest.fixture(scope="module")
-def address():
-    ids = ["=1+1", *map(str, range(200))]
-    questions = [HARMFUL, *random_questions(200)]
+def calibrated():
     calibration = fit_calibration(np.linspace(-1, 1, 100), np.arange(100) > 60)
-    detector = make_detector(threshold=0.9, calibration=calibration)
-    index = QuestionIndex.build(detector, questions, ids=ids)
-    with running(index, key="secret") as served:
-        yield served
+    return make_detector(threshold=0.9, calibration=calibration)
+
+
+@pytest.fixture(params=[(1280, calibrated), (390, make_curve_detector)], ids=["1280", "390"])
+def served(request):
+    """(address, width, index) with a model that decides by the cosine, and one by a probability."""
+    width, make = request.param
+    index = QuestionIndex.build(make(), QUESTIONS, ids=["=1+1", *map(str, range(200))])
+    with running(index, key="secret") as address:
+        yield address, width, index
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +49,8 @@ def browser():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", [1280, 390])
-def test_the_page_in_a_browser(address, browser, width, tmp_path):
+def test_the_page_in_a_browser(served, browser, tmp_path):
+    address, width, index = served
     view, requests, errors = browser.new_page(viewport={"width": width, "height": 900}), [], []
     view.on("request", lambda request: requests.append(request.url))
     view.on("pageerror", lambda error: errors.append(str(error)))
@@ -66,6 +70,10 @@ def test_the_page_in_a_browser(address, browser, width, tmp_path):
     view.get_by_label("A new question").press_sequentially("how far is", delay=10)
     expect(view.locator("#hits > li")).to_have_count(10)
     expect(view.locator("#hits .bar")).to_have_count(20)  # cosine and probability
+    expect(view.locator("#measure")).to_have_text(index.detector.measure)
+    badges = view.locator("#hits .badge").all_inner_texts()
+    hits = index.search("how far is")
+    assert badges == ["duplicate" if hit.is_duplicate else "different" for hit in hits]
     view.get_by_label("A new question").fill(HARMFUL)
     first = view.locator("#hits > li").first
     expect(first).to_contain_text(r"<img src=x onerror=alert(1)> \u001b[31m \u202e ?")
@@ -85,8 +93,9 @@ def test_the_page_in_a_browser(address, browser, width, tmp_path):
     view.get_by_label("First question").fill("how far is xyzzy ?")
     view.get_by_label("Second question").fill("how old are you ?")
     view.get_by_role("button", name="Compare").click()
-    expect(view.locator("#words1")).to_contain_text("unknown")
     expect(view.locator("#words1 > span")).to_have_count(5)
+    unknown = index.detector.unknown_words("how far is xyzzy ?")
+    assert ("unknown" in view.locator("#words1").inner_text()) == bool(unknown)
     fits()
 
     view.get_by_role("tab", name="Groups").click()
@@ -122,19 +131,3 @@ def test_the_page_in_a_browser(address, browser, width, tmp_path):
     assert view.screenshot(path=str(tmp_path / "page.png")).startswith(b"\x89PNG")
     assert not errors and all(url.startswith((address, "data:", "blob:")) for url in requests)
     view.close()
-
-
-@pytest.mark.slow
-def test_the_page_compares_the_threshold_with_what_decides(browser):
-    index = QuestionIndex.build(make_curve_detector(), random_questions(60))
-    with running(index) as address:
-        view, expect = browser.new_page(), playwright.expect
-        view.goto(address)
-        expect(view.locator("#about")).to_contain_text("60 questions, threshold 0.500.")
-        expect(view.locator("#measure")).to_have_text("probability")
-        view.get_by_label("A new question").fill("how far is rice")
-        expect(view.locator("#hits > li")).to_have_count(10)
-        hits = index.search("how far is rice")
-        badges = view.locator("#hits .badge").all_inner_texts()
-        assert badges == ["duplicate" if hit.is_duplicate else "different" for hit in hits]
-        view.close()
