@@ -151,8 +151,8 @@ def read(path):
 
 
 RUNS_IN_PYTHON = (
-    *("os.system-0", "os.system-bare-5", "eval-2", "exec-4", "Popen-3", "op-GLOBAL", "op-INST"),
-    *("op-OBJ", "op-STACK_GLOBAL", "op-STACK_GLOBAL-memo", "op-NEWOBJ", "op-NEWOBJ_EX"),
+    *("os.system-0", "os.system-5", "eval-2", "eval-4", "op-GLOBAL", "op-INST", "op-OBJ"),
+    *("op-STACK_GLOBAL", "op-STACK_GLOBAL-memo", "op-NEWOBJ", "op-NEWOBJ_EX"),
     *("op-BUILD-setstate", "op-jax-fun"),
 )
 
@@ -167,7 +167,6 @@ def test_the_corpus_is_hostile(corpus):
         "    with gzip.open(name) as file, suppress(Exception):\n"
         "        images = name.endswith('.npy.gz')\n"
         "        numpy.load(file, allow_pickle=True) if images else pickle.load(file)\n"
-        "        os.wait()  # for what Popen started\n"
         "    print(name) if not os.path.exists('CANARY') else os.unlink('CANARY')\n"
     )
     names = [*(f"{name}.pkl.gz" for name in RUNS_IN_PYTHON), "objects.npy.gz"]
@@ -175,7 +174,7 @@ def test_the_corpus_is_hostile(corpus):
         [sys.executable, "-c", program, *names], cwd=directory, capture_output=True, text=True
     )
     assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
-    assert len(files) > 90
+    assert len(files) > 60
 
 
 NAMED = {

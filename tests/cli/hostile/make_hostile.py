@@ -11,7 +11,6 @@ import io
 import os
 import pickle
 import struct
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -98,15 +97,8 @@ def pickles(canary: Path) -> Iterator[tuple[str, bytes]]:
     """Yields (name, pickle): each would run code, fill the memory or is not a file of weights."""
     command, python = f"touch {canary}", f"open({str(canary)!r}, 'w').close()"
     for protocol in range(6):
-        for name, bomb in {
-            "os.system": Calls(os.system, command),
-            "eval": Calls(eval, python),
-            "exec": Calls(exec, python),
-            "Popen": Calls(subprocess.Popen, ["touch", str(canary)]),
-            "getattr": Calls(getattr, Calls(__import__, "os"), "system"),
-        }.items():
+        for name, bomb in (("os.system", Calls(os.system, command)), ("eval", Calls(eval, python))):
             yield f"{name}-{protocol}", pickle.dumps({"flat_weights": [bomb]}, protocol)
-            yield f"{name}-bare-{protocol}", pickle.dumps(bomb, protocol)
     yield from WHOLE.items()
     tables = {"op": calls(text(command)), "array": ARRAYS}
     for kind, table in tables.items():
@@ -128,14 +120,11 @@ def npys(canary: Path) -> Iterator[tuple[str, bytes]]:
     good = image(np.ones((3, 2), "float32"))
     bomb = np.array([Calls(os.system, f"touch {canary}")], dtype=object)
     yield "objects", image(bomb, allow_pickle=True)
-    yield "good-then-pickle", good + pickle.dumps(Calls(os.system, f"touch {canary}"))
     yield "records", image(np.zeros(2, "f4,i4"))
     fields = "{{'descr': {}, 'fortran_order': False, 'shape': {}, }}\n".format
     yield "header-calls-inside", claims(fields("'<f4'", f"(open({str(canary)!r}, 'w'),)"))
-    yield "vast", claims(fields("'<f4'", f"({2**40},)"))
     yield "header-nested", claims("(" * 9000 + "\n")
     yield "version-9", b"\x93NUMPY\x09\x00" + good[8:]
-    yield "half-data", good[:-3]
     yield "garbage-after", good + b"garbage"
 
 
@@ -158,8 +147,7 @@ def image_header(size: int) -> bytes:
 def gzips(content: bytes) -> Iterator[tuple[str, bytes]]:
     """Yields (name, damaged gzip file) around any content."""
     good = gzip.compress(content, 2)
-    for length in (0, 1, 12, len(good) // 2, len(good) - 8, len(good) - 1):
-        yield f"gzip-cut-at-{length}", good[:length]
+    yield "gzip-cut", good[: len(good) // 2]
     yield "gzip-not", content
     yield "gzip-wrong-crc", good[:-8] + b"\0\0\0\1" + good[-4:]
     yield "gzip-garbage-after", good + b"garbage"
