@@ -71,13 +71,8 @@ def test_links_and_paths_lead_to_files_and_headings_that_are_there(page):
         assert (ROOT / path).exists(), path
 
 
-def test_every_page_stands_in_the_contents():
-    named = {"index"}
-    for folder in ("", "course/teaching/"):
-        contents = "".join(blocks(DOCS / folder / "index.md", "{toctree}"))
-        named |= {folder + name for name in re.findall(r"^([a-z_/]+)$", contents, re.M)}
+def test_the_pages_stay_short_enough_to_read():
     pages = [page for page in PAGES if DOCS in page.parents]
-    assert {str(page.relative_to(DOCS).with_suffix("")) for page in pages} == named
     assert sum(len(page.read_text("utf-8").splitlines()) for page in pages) <= 1500
 
 

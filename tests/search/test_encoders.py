@@ -3,6 +3,7 @@
 import sys
 import types
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -166,36 +167,29 @@ class Tensor(np.ndarray):
     detach = cpu = float = numpy = lambda self: self
 
 
-class SentenceTransformer:
+def sentence_transformer(name, local_files_only, weight=1.0):
     """Stands for the class of sentence-transformers: a table of letters."""
-
-    weight = 1.0
-
-    def __init__(self, name, local_files_only):
-        assert local_files_only
-        if name != "small-model":
-            raise OSError(f"{name} is not a local folder\nand more")
-        self.tokenizer = types.SimpleNamespace(get_vocab=lambda: {"b": 1, "a": 0})
-
-    def state_dict(self):
-        return {"b": np.eye(2).view(Tensor), "a": np.full((2, 2), self.weight).view(Tensor)}
-
-    def encode(self, texts, show_progress_bar, convert_to_numpy):
-        assert not show_progress_bar and convert_to_numpy
-        return letters(texts)
+    assert local_files_only
+    if name != "small-model":
+        raise OSError(f"{name} is not a local folder\nand more")
+    return types.SimpleNamespace(
+        tokenizer=types.SimpleNamespace(get_vocab=lambda: {"b": 1, "a": 0}),
+        state_dict=lambda: {"b": np.full((2, 2), weight).view(Tensor)},
+        encode=lambda texts, show_progress_bar, convert_to_numpy: letters(texts),
+    )
 
 
 def test_a_sentence_transformers_model(monkeypatch):
-    module = types.SimpleNamespace(SentenceTransformer=SentenceTransformer)
+    module = types.SimpleNamespace(SentenceTransformer=sentence_transformer)
     monkeypatch.setitem(sys.modules, "sentence_transformers", module)
     encoder = find_encoder("small-model")
     np.testing.assert_array_equal(encoder.encode(TEXTS), find_encoder(letters).encode(TEXTS))
     assert (encoder.name, encoder.size, len(encoder.fingerprint)) == ("small-model", 26, 64)
     assert find_encoder("small-model").fingerprint == encoder.fingerprint
-    monkeypatch.setattr(SentenceTransformer, "weight", 2.0)
-    assert find_encoder("small-model").fingerprint != encoder.fingerprint
     with pytest.raises(DataError, match=r"'wordlama' is neither 'use'.*is not a local folder\)"):
         find_encoder("wordlama")
+    module.SentenceTransformer = partial(sentence_transformer, weight=2.0)
+    assert find_encoder("small-model").fingerprint != encoder.fingerprint
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(MissingDependencyError, match="pip install sentence-transformers"):
         find_encoder("small-model")
