@@ -31,8 +31,8 @@ import numpy as np
 
 from siamese import checks
 from siamese.course import similarity
-from siamese.evaluation.picture import DARK, GREY, LIGHT, RED, new_picture
 from siamese.teaching.lesson import compare, drag_circle, guess, need
+from siamese.teaching.plots import DARK, GREY, LIGHT, RED, new_picture
 
 np.set_printoptions(precision=4, suppress=True)
 

@@ -26,9 +26,8 @@ import numpy as np
 
 import siamese
 from siamese import checks
-from siamese.evaluation.picture import new_picture
 from siamese.teaching.lesson import compare, guess, need
-from siamese.teaching.plots import plot_similarity_matrix
+from siamese.teaching.plots import new_picture, plot_similarity_matrix
 
 np.set_printoptions(precision=4, suppress=True)
 

@@ -14,14 +14,15 @@
 # %% hidden=true
 # @title Imports
 import numpy as np
+from sklearn.metrics import roc_auc_score, roc_curve
 
 import siamese
 from siamese import checks
 from siamese.course.loss import loss_from_scores
 from siamese.evaluation.bootstrap import bootstrap_interval
-from siamese.evaluation.plots import plot_accuracy_by_threshold, plot_roc, plot_score_histogram
 from siamese.evaluation.report import word_overlap
 from siamese.teaching.lesson import compare, guess, need
+from siamese.teaching.plots import DARK, GREY, LIGHT, new_picture, plot_scores
 
 siamese.enable_compile_cache()  # so that the next run need not compile again
 siamese.keep_memory()  # so that each step does not ask the system for it again
@@ -149,7 +150,7 @@ compare(
 
 # %% hidden=true alt="Two overlapping histograms of cosines on the validation pairs: pairs that are no duplicates spread widely, duplicates gather near 1. A line marks the threshold 0.7."
 # @title Picture: the cosines of both kinds of pairs
-plot_score_histogram(valid_scores, valid_labels, threshold=0.7)
+plot_scores(valid_scores, valid_labels, threshold=0.7)
 
 # %% [markdown]
 # The next picture shows the accuracy at every threshold, and a second number, **F1**. It looks at the duplicates alone:
@@ -159,11 +160,30 @@ plot_score_histogram(valid_scores, valid_labels, threshold=0.7)
 # * $F_1 = 2 \cdot \mathrm{precision} \cdot \mathrm{recall} \,/\, (\mathrm{precision} + \mathrm{recall})$, their harmonic
 #   mean. It is high only if both are. A model that never says "duplicate" finds none, and has $F_1 = 0$.
 
+
 # %% hidden=true alt="Accuracy and F1 against the threshold on the validation pairs. Accuracy has a flat top, and a horizontal line shows what always saying no gets."
 # @title Picture: accuracy and F1 at every threshold
-figure = plot_accuracy_by_threshold(valid_scores, valid_labels, threshold=0.7)
-figure.axes[0].set_title(f"Validation: {valid_labels.mean():.0%} are duplicates", loc="left")
-figure
+def plot_thresholds(scores, labels, threshold, name):
+    """Accuracy and F1 of duplicates at every threshold, beside always saying no."""
+    cuts = np.unique(scores)
+    answers, labels = scores[:, None] > cuts, labels[:, None]  # [n, cuts] and [n, 1]
+    accuracy = (answers == labels).mean(axis=0)
+    f1 = 2 * (answers & labels).sum(axis=0) / (answers.sum(axis=0) + labels.sum())
+    always_no, at = 1 - labels.mean(), accuracy[cuts <= threshold][-1]
+    with new_picture() as figure:
+        axes = figure.add_subplot()
+        axes.step(cuts, accuracy, where="post", color=DARK, label="accuracy")
+        axes.step(cuts, f1, "--", where="post", color=LIGHT, label="F1 of duplicates")
+        axes.axhline(always_no, color=GREY, linestyle=":", label=f'always "no": {always_no:.3f}')
+        axes.axvline(threshold, color="black", linewidth=0.9)
+        axes.plot(threshold, at, "o", color=DARK, label=f"at {threshold:.3f}: {at:.3f}")
+        axes.set(xlabel="threshold", ylabel="accuracy, F1", ylim=(0, 1.02))
+        axes.set_title(f"{name}: {labels.mean():.0%} are duplicates")
+        figure.legend(loc="outside lower center", ncols=2)
+    return figure
+
+
+plot_thresholds(valid_scores, valid_labels, 0.7, "Validation")
 
 # %% [markdown]
 # ## A better threshold (7 minutes)
@@ -262,9 +282,7 @@ compare(
 # %% hidden=true alt="Accuracy and F1 against the threshold where 5 % of the pairs are duplicates. The accuracy rises up to the line of always saying no, near 0.95, only at thresholds close to 1. F1 stays low."
 # @title Picture: the same model where duplicates are rare
 need(accuracy_at, best_threshold)
-figure = plot_accuracy_by_threshold(test_scores[rare], test_labels[rare], threshold=chosen)
-figure.axes[0].set_title(f"Rare: {test_labels[rare].mean():.0%} are duplicates", loc="left")
-figure
+plot_thresholds(test_scores[rare], test_labels[rare], chosen, "Rare")
 
 # %% [markdown]
 # The best threshold has moved up, so far that hardly any pair is above it. Before you use a model, ask what pairs it will see
@@ -281,7 +299,19 @@ figure
 # @title Picture: the ROC curve
 need(accuracy_at, best_threshold)
 overlap = word_overlap(test.question1, test.question2)
-plot_roc(test_scores, test_labels, threshold=chosen, others={"words in common": overlap})
+with new_picture(4.8, 4.6) as figure:
+    axes = figure.add_subplot()
+    axes.set_prop_cycle(color=[DARK, LIGHT, GREY], linestyle=["-", "--", ":"])
+    for name, scores in (("this model", test_scores), ("words in common", overlap)):
+        false_positives, true_positives, _ = roc_curve(test_labels, scores)
+        area = roc_auc_score(test_labels, scores)
+        axes.plot(false_positives, true_positives, label=f"{name}: AUC {area:.3f}")
+    axes.plot([0, 1], [0, 1], linewidth=1, label="chance: AUC 0.500")
+    rates = [np.mean(test_scores[test_labels == kind] > chosen) for kind in (False, True)]
+    axes.plot(*rates, "o", color=DARK, label=f"at the threshold {chosen:.3f}")
+    axes.set(title="ROC curve", xlabel="false positive rate", ylabel="true positive rate")
+    figure.legend(loc="outside lower center", ncols=2)
+figure
 
 # %% [markdown]
 # "Words in common" winds around the diagonal. In this corpus the pairs with the most common words differ in a single word and are no duplicates;

@@ -46,10 +46,17 @@ from trax.supervised import training
 from siamese import checks, word_tokenize
 from siamese.course.loss import loss_from_scores
 from siamese.data.clusters import clusters
-from siamese.evaluation.picture import DARK, GREY, LIGHT, RED, new_picture
-from siamese.evaluation.plots import plot_score_histogram
 from siamese.teaching.lesson import compare, guess, need
-from siamese.teaching.plots import plot_losses, plot_similarity_matrix
+from siamese.teaching.plots import (
+    DARK,
+    GREY,
+    LIGHT,
+    RED,
+    new_picture,
+    plot_losses,
+    plot_scores,
+    plot_similarity_matrix,
+)
 
 siamese.enable_compile_cache()  # so that the next run need not compile again
 siamese.keep_memory()  # so that each step does not ask the system for it again
@@ -601,7 +608,7 @@ plot_losses(history, margin=0.25)
 # principal components:
 
 
-# %% hidden=true alt="Two panels of points, a colour and shape for each of six groups of questions. Before training the groups lie mixed; after it four groups lie apart from all others, and two groups share one place."
+# %% hidden=true alt="Two panels of points, a colour and shape for each of six groups of questions. Before training the groups lie mixed; after it each group lies together, and some groups lie near each other."
 # @title Picture: the vectors before and after
 need(data_generator, TripletLossFn, train_model)
 
@@ -720,7 +727,7 @@ score.mark  # of 10
 # %% alt="Two histograms of the cosine. Most duplicates lie above 0.7. The other pairs have a wide hump near 0.2, and a smaller one near 0.75 on the duplicates' side of the threshold."
 need(data_generator, TripletLossFn, train_model)
 cosines = siamese.pair_scores(test_Q1, test_Q2, trained_model, vocab)
-plot_score_histogram(cosines, y_test, threshold=0.7)
+plot_scores(cosines, y_test, threshold=0.7)
 
 # %% [markdown]
 # Notebook 4 is about the threshold: why 0.7, and how to choose a better one.

@@ -45,9 +45,8 @@ from trax.fastmath import numpy as fastnp
 
 from siamese import checks
 from siamese.course.loss import closest_negative, hinge, loss_from_scores, mean_negative
-from siamese.evaluation.picture import DARK, GREY, new_picture
 from siamese.teaching.lesson import compare, guess, need
-from siamese.teaching.plots import plot_similarity_matrix
+from siamese.teaching.plots import DARK, GREY, new_picture, plot_similarity_matrix
 
 siamese.enable_compile_cache()  # so that the next run need not compile again
 siamese.keep_memory()  # so that each step does not ask the system for it again

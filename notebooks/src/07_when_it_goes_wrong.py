@@ -41,10 +41,16 @@ from siamese import checks
 from siamese.course.loss import loss_from_scores
 from siamese.course.model import tower_weights
 from siamese.data.clusters import clusters
-from siamese.evaluation.picture import DARK, GREY, LIGHT, new_picture
 from siamese.nn.tower import TowerConfig, encode
 from siamese.teaching.lesson import compare, guess, need
-from siamese.teaching.plots import plot_losses, plot_similarity_matrix
+from siamese.teaching.plots import (
+    DARK,
+    GREY,
+    LIGHT,
+    new_picture,
+    plot_losses,
+    plot_similarity_matrix,
+)
 
 logging.basicConfig(stream=sys.stdout, format="%(message)s")  # shows the package's warnings
 siamese.enable_compile_cache()  # so that the next run need not compile again

@@ -26,13 +26,15 @@ import importlib.util
 import os
 
 import numpy as np
+from sklearn.calibration import CalibrationDisplay
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.metrics import roc_curve
 
 import siamese
 from siamese import checks
 from siamese.course.loss import loss_from_scores
-from siamese.evaluation.plots import plot_reliability, plot_roc
 from siamese.teaching.lesson import compare, guess, need
+from siamese.teaching.plots import DARK, GREY, LIGHT, new_picture
 
 siamese.enable_compile_cache()  # so that the next run need not compile again
 siamese.keep_memory()  # so that each step does not ask the system for it again
@@ -138,12 +140,22 @@ print(
 #
 # From here on we use the third model of the first seed. It is a `DuplicateDetector`: it needs no Trax and answers at once.
 
-# %% alt="Two ROC curves. That of softmax with labelled pairs lies above that of the triplet loss up to a false positive rate of 0.4, where they meet. Both lie above the diagonal of guessing."
+# %% hidden=true alt="Two ROC curves. That of softmax with labelled pairs lies above that of the triplet loss up to a false positive rate of 0.4, where they meet. Both lie above the diagonal of guessing."
 detector, test_scores = (
     detectors["labelled pairs", SEEDS[0]],
     cosines_of["labelled pairs", SEEDS[0]],
 )
-plot_roc(test_scores, labels, others={"triplet loss": cosines_of["triplet", SEEDS[0]]})
+with new_picture() as figure:
+    axes = figure.add_subplot()
+    axes.set_prop_cycle(color=[DARK, LIGHT, GREY], linestyle=["-", "--", ":"])
+    for name in ("labelled pairs", "triplet"):
+        false_positives, true_positives, _ = roc_curve(labels, cosines_of[name, SEEDS[0]])
+        label = f"{name}: AUC {areas[name][0]:.3f}"
+        axes.plot(false_positives, true_positives, label=label)
+    axes.plot([0, 1], [0, 1], linewidth=1, label="chance: AUC 0.500")
+    axes.set(title="ROC curve", xlabel="false positive rate", ylabel="true positive rate")
+    axes.legend(loc="lower right")
+figure
 
 # %% [markdown]
 # ## 2. Probabilities that mean something (12 minutes)
@@ -212,13 +224,28 @@ score.mark  # of 10
 # in it. On the diagonal the two are equal. The bars below show how many pairs have which probability: a point above a short bar rests on
 # few pairs.
 
-# %% alt="Reliability diagram of the squeezed cosine: all points lie far below the diagonal. The bars spread from 0.3 to 1."
+
+# %% hidden=true alt="Reliability diagram of the squeezed cosine: all points lie far below the diagonal. The bars spread from 0.3 to 1."
+def plot_reliability(probabilities, title):
+    """The share of duplicates in each of ten bins, and how many pairs have which probability."""
+    with new_picture() as figure:
+        axes, below = figure.subplots(2, sharex=True, height_ratios=[3, 1])
+        CalibrationDisplay.from_predictions(
+            labels, probabilities, n_bins=10, name="this model", ax=axes, color=DARK
+        )
+        axes.set(title=title, xlabel="", ylabel="share of duplicates")
+        axes.legend(loc="upper left")
+        below.hist(probabilities, np.linspace(0, 1, 41), color=GREY)
+        below.set(xlabel="predicted probability", ylabel="pairs")
+    return figure
+
+
 as_it_is = (test_scores + 1) / 2
-plot_reliability(as_it_is, labels, bins=10, strategy="equal_width")
+plot_reliability(as_it_is, "(cosine + 1) / 2")
 
 # %% alt="Reliability diagram after calibration: the points lie near the diagonal. Most pairs have a probability near 0; the others spread up to 0.87."
 calibrated = detector.probabilities_of(test_scores)
-plot_reliability(calibrated, labels, bins=10, strategy="equal_width")
+plot_reliability(calibrated, "calibrated")
 
 # %%
 print(

@@ -1,1 +1,1 @@
-"""Evaluation: metrics, thresholds, calibration, baselines, reports and plots."""
+"""Evaluation: metrics, thresholds, calibration, baselines and reports."""

@@ -16,7 +16,6 @@ import html
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 import tempfile
@@ -53,7 +52,6 @@ def grade_class(
     folder: str | Path,
     out: str | Path,
     *,
-    number: int | None = None,
     limits: Limits = Limits(),  # noqa: B008  (it is immutable)
     jobs: int = 1,
     note=lambda text: None,
@@ -66,7 +64,6 @@ def grade_class(
       folder: with notebooks in it, however deep; or one notebook. A student is called as the folder
         below this one, or as the notebook where there is none.
       out: folder for ``grades.csv`` and ``feedback/``, made where there is none.
-      number: which of the course's notebooks they are; where None, each by the functions it defines.
       limits: of one notebook.
       jobs: how many are graded at a time.
       note: called with a line of text after each notebook.
@@ -95,7 +92,7 @@ def grade_class(
         if rows.get(name.as_posix(), {}).get("sha256") == sha256:
             return
         async with gate:
-            row, text = _report(name, *await _grade(data, number, limits))
+            row, text = _report(name, *await _grade(data, limits))
         row |= {"folder": str(top), "sha256": sha256}
         page = Path(out, "feedback", name).with_suffix(".html")
         with explained(page, error=DataError):
@@ -155,21 +152,19 @@ def _report(
     return row, "\n".join(parts).encode("utf-8", "replace").decode()
 
 
-async def _grade(
-    data: bytes, number: int | None, limits: Limits
-) -> tuple[int | None, dict[str, Mark], list[str]]:
+async def _grade(data: bytes, limits: Limits) -> tuple[int | None, dict[str, Mark], list[str]]:
     """Runs a notebook to its end, or to the first cell that takes too long or ends Python.
 
     What it defines is then checked. Where no check comes to its end in the notebook's own kernel, one is
     started for its imports and definitions alone.
 
     Returns:
-      Number of the notebook, exercise -> mark, remarks on its cells.
+      Number of the notebook, by the functions it defines; exercise -> mark; remarks on its cells.
     """
     marks, remarks, whole = {}, [], True
     try:
         cells = _code_cells(data)
-        number = number or _which_notebook(cells)
+        number = _which_notebook(cells)
         while todo := [exercise for exercise in EXERCISES[number] if exercise not in marks]:
             async with _started(limits) as kernel:
                 code = cells if whole else definitions(cells)
@@ -201,7 +196,7 @@ def _which_notebook(cells: Iterable[str]) -> int:
     defined = set(re.findall(r"^(?:async )?def (\w+)\(", "\n".join(cells), re.MULTILINE))
     shares = {n: len(defined & set(names)) / len(names) for n, names in EXERCISES.items()}
     if not any(shares.values()):
-        raise DataError("it defines none of the exercises; --notebook says which notebook it is")
+        raise DataError("it defines none of the exercises")
     return max(shares, key=shares.__getitem__)
 
 
@@ -235,7 +230,6 @@ async def _started(limits: Limits) -> AsyncIterator[Kernel]:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        group = manager.provisioner.pgid
         kernel = Kernel(new_notebook(), manager, allow_errors=True, startup_timeout=600)
         try:
             await kernel.async_start_new_kernel_client()
@@ -245,9 +239,7 @@ async def _started(limits: Limits) -> AsyncIterator[Kernel]:
                 await kernel.run(limit, 60)
             yield kernel
         finally:
-            with contextlib.suppress(AttributeError, OSError):  # Windows has no groups.
-                os.killpg(group, signal.SIGKILL)
-            await manager.shutdown_kernel(now=True)
+            await manager.shutdown_kernel(now=True)  # and what it has started
             kernel.kc.stop_channels()
 
 

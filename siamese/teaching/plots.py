@@ -1,18 +1,37 @@
-"""Pictures that several lessons draw: losses, similarity matrices."""
+"""Pictures that several lessons draw, in one style: legible in grey, on paper and on a phone."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 from siamese.course.loss import closest_negative
-from siamese.evaluation.picture import DARK, GREY, LIGHT, RED, new_picture
 
+# Far apart in lightness, so that they differ in grey too; line styles and hatches tell them apart again.
+DARK, LIGHT, GREY, RED = "#12436d", "#e8871e", "#6b6b6b", "#a31515"
+STYLE = {
+    **{"axes.titlesize": 11, "axes.titleweight": "bold", "axes.titlelocation": "left"},
+    **{"axes.spines.top": False, "axes.spines.right": False, "axes.grid": True},
+    **{"axes.axisbelow": True, "grid.color": "#dddddd", "grid.linewidth": 0.6},
+    **{"lines.linewidth": 1.8, "hatch.linewidth": 0.6, "figure.dpi": 110},
+    **{"legend.frameon": False, "legend.fontsize": 9},
+}
 _CURVES = ((DARK, "-", ""), (LIGHT, "--", "o"), (GREY, "-.", "s"), (RED, ":", "^"))
 _CLOSEST = {"hardest": "hardest negative", "semi_hard": "closest negative, masked"}
+
+
+@contextmanager
+def new_picture(width: float = 4.8, height: float = 3.8) -> Iterator[Any]:
+    """A Matplotlib figure, its size in inches, to draw on inside the block; a cell shows its value."""
+    with plt.rc_context(STYLE):
+        figure = plt.figure(figsize=(width, height), layout="constrained")
+        plt.close(figure)
+        yield figure
 
 
 def plot_losses(history: Mapping[str, Sequence[tuple[float, float]]], margin: float):
@@ -32,10 +51,39 @@ def plot_losses(history: Mapping[str, Sequence[tuple[float, float]]], margin: fl
                       markevery=max(1, len(curve) // 10), label=name)  # fmt: skip
         axes.axhline(2 * margin, color="black", linewidth=0.8, linestyle=(0, (1, 3)),
                      label="2 × margin: all vectors equal")  # fmt: skip
-        axes.set(xlabel="step", ylabel="loss a pair")
+        axes.set(title="Loss", xlabel="step", ylabel="loss a pair")
         axes.set_ylim(bottom=0)
-        axes.set_title("Loss")
-        axes.legend(loc="best")
+        axes.legend()
+    return figure
+
+
+def plot_scores(scores: Any, labels: Any, threshold: float):
+    """Histograms of the scores of duplicates and of the others, each as a share of its own class.
+
+    Args:
+      scores: float [n].
+      labels: bool or 0/1 [n].
+      threshold: where a line stands.
+
+    Returns:
+      A Matplotlib figure.
+    """
+    scores, duplicate = np.asarray(scores), np.asarray(labels, bool)
+    edges = np.linspace(scores.min(), scores.max(), 41)
+    hatched = {"facecolor": "none", "hatch": "////", "linestyle": "--", "edgecolor": LIGHT}
+    filled = {"facecolor": DARK, "alpha": 0.45, "edgecolor": DARK}
+    classes = ("not duplicates", ~duplicate, hatched), ("duplicates", duplicate, filled)
+    with new_picture() as figure:
+        axes = figure.add_subplot()
+        for name, rows, look in classes:
+            label, weights = f"{name} ({rows.sum():,})", rows[rows] / rows.sum()
+            axes.hist(scores[rows], edges, weights=weights, histtype="stepfilled",
+                      linewidth=1.4, label=label, **look)  # fmt: skip
+        label = f"threshold {threshold:.3f}"
+        axes.axvline(threshold, color="black", linewidth=1.4, label=label)
+        axes.set(title="Scores of both classes", xlabel="similarity", ylabel="share of the class")
+        axes.margins(y=0.15)
+        axes.legend()
     return figure
 
 
@@ -78,8 +126,6 @@ def plot_similarity_matrix(
     lines = max((text.count("\n") + 1 for text in [*beside_rows, *below_columns]), default=0)
     side = min(max(3.4, max(0.55, 0.14 * lines) * len(scores) + (0 if lines else 2.2)), 9.0)
     with new_picture(*((side + 2, side + 3.2) if lines else (side + 1, side))) as figure:
-        from matplotlib.patches import Rectangle
-
         axes = figure.add_subplot()
         # Pale colours: the boxes stay visible.
         image = axes.imshow(scores, cmap="PuOr", vmin=-1.7, vmax=1.7)
@@ -92,8 +138,8 @@ def plot_similarity_matrix(
             axes.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=9)
         for cells, style in marks.values():
             for i, j in np.argwhere(cells):
-                axes.add_patch(Rectangle((j - 0.46, i - 0.46), 0.92, 0.92, fill=False, **style))
-        handles = [Rectangle((0, 0), 1, 1, fill=False, **style) for _, style in marks.values()]
+                axes.add_patch(plt.Rectangle((j - 0.46, i - 0.46), 0.92, 0.92, fill=False, **style))
+        handles = [plt.Rectangle((0, 0), 1, 1, fill=False, **style) for _, style in marks.values()]
         figure.legend(handles, list(marks), loc="outside lower center")
         axes.grid(False)
         places = range(len(scores))

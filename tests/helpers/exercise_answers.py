@@ -1,7 +1,6 @@
 """Answers as learners write them: wrong ones with words of their sentence, and odd right ones."""
 
 import itertools
-import random
 from types import SimpleNamespace
 
 import numpy as np
@@ -31,22 +30,6 @@ def in_place(scores):
     return np.where(scores > positive, -2, scores).max(axis=1)
 
 
-def above_half(scores, labels):
-    best, threshold = 0, 0.5
-    for t in np.sort(scores):
-        if np.mean((scores > t) == labels) > best:
-            best, threshold = np.mean((scores > t) == labels), t
-    return threshold
-
-
-def class_sums(vector, examples, names, threshold):
-    sums = dict.fromkeys(names, 0.0)
-    for example, name in zip(examples, names):
-        sums[name] += example @ vector
-    best = max(sums, key=sums.get)
-    return best if sums[best] > threshold else None
-
-
 def one_buffer(Q1, Q2, batch_size, pad=1, shuffle=True):
     buffers = {}
     for batch in solved.data_generator(Q1, Q2, batch_size, pad, shuffle):
@@ -54,51 +37,6 @@ def one_buffer(Q1, Q2, batch_size, pad=1, shuffle=True):
         for buffer, side in zip(both, batch):
             buffer[:] = side
         yield both
-
-
-def shuffles_callers(Q1, Q2, batch_size, pad=1, shuffle=True):
-    both = list(zip(Q1, Q2))
-    random.shuffle(both)
-    Q1[:], Q2[:] = map(list, zip(*both))
-    yield from solved.data_generator(Q1, Q2, batch_size, pad, shuffle)
-
-
-def random_pairs(Q1, Q2, batch_size, pad=1, shuffle=True):
-    if not shuffle:
-        yield from solved.data_generator(Q1, Q2, batch_size, pad, False)
-    while True:
-        rows = [random.randrange(len(Q1)) for _ in range(batch_size)]
-        parts = [Q1[i] for i in rows], [Q2[i] for i in rows]
-        yield next(solved.data_generator(*parts, batch_size, pad, False))
-
-
-def chained(order_of):
-    """A right data_generator of another form; ``order_of(order)`` is the shuffled one."""
-
-    def generator(Q1, Q2, batch_size, pad=1, shuffle=True):
-        def endless():
-            while True:
-                order = list(range(len(Q1)))
-                yield from order_of(order) if shuffle else order
-
-        rows = endless()
-        while True:
-            chosen = list(itertools.islice(rows, batch_size))
-            length = 1
-            while length < max(len(side[i]) for i in chosen for side in (Q1, Q2)):
-                length *= 2
-            filled = [np.full((batch_size, length), pad) for _ in (Q1, Q2)]
-            for array, side in zip(filled, (Q1, Q2)):
-                for row, i in zip(array, chosen):
-                    row[: len(side[i])] = side[i]
-            yield filled
-
-    return generator
-
-
-def shuffled(order):
-    random.shuffle(order)
-    return order
 
 
 def library_sum(v1, v2, margin=0.25):
@@ -115,30 +53,22 @@ UNIT = 'tl.Fn("Normalize", normalize)'
 # Exercise -> (answer, or edits of the solution; words of its sentence, "" where none fits).
 WRONG = {
     "cosine_similarity": [
-        (lambda a, b: np.dot(a, b) / np.linalg.norm(a), "only the first"),
-        (lambda a, b: np.dot(a, b) / np.linalg.norm(a) * np.linalg.norm(b), "in parentheses"),
-        (lambda a, b: float(np.corrcoef(a, b)[0, 1]), "correlation"),
         (lambda a, b: [a @ b / np.sqrt(a @ a) / np.sqrt(b @ b)], "one number is asked for"),
         (lambda a, b: round(a @ b / np.sqrt((a @ a) * (b @ b)), 3), "rounded"),
         (lambda a, b: str(a @ b), "this is text"),
         (lambda a, b: solved.cosine_similarity(a, a), "never uses its argument b"),
     ],
     "triplet_loss": [
-        (lambda p, n, margin: max(0, p - n + margin), "the sign is turned"),
         (lambda p, n, margin: np.log(1 + np.exp(n - p + margin)), "softplus"),
     ],
     "mean_negative": [
-        (lambda s: s.sum(axis=1) - np.diag(s) / (len(s) - 1), "in parentheses"),
-        (lambda s: np.where(s < 0, s, 0).sum(axis=1) / (s < 0).sum(axis=1), "not a number below 0"),
         (lambda s: np.fill_diagonal(s.copy(), 0).sum(axis=1), "a step gives None"),
         (lambda s: s.sum(axis=[1]), ""),
     ],
     "closest_negative": [
         (in_place, "changed its input scores"),
         (lambda s: np.sort(s, axis=1)[:, -2], "largest but one"),
-        (lambda s: (s * (1 - np.eye(len(s)))).max(axis=1), "counts as 0"),
         (lambda s: solved.closest_negative(s)[:, None], "axis of length 1"),
-        (lambda s: np.argmax(s - 2 * np.eye(len(s)), axis=1), "places"),
         (("positive[:, None]", "positive"), "column j was compared with its own positive"),
     ],
     "modified_loss": [
@@ -152,14 +82,12 @@ WRONG = {
         ((CLOSEST, CLOSEST[15:-4], MEAN, MEAN[15:-4], "return fastnp.sum(loss1 + loss2)",
           "return fastnp.maximum(0, fastnp.sum(loss1 + loss2))"), "the hinge comes after the mean"),
         (("positive[:, None]", "positive"), "column j was compared with its own positive"),
-        (("(v1, v2.T)", "(v1, v2)"), "the shapes do not fit a product"),
         (("from trax.fastmath import numpy as fastnp", "import numpy as fastnp"), "not with NumPy"),
     ],
     "symmetric_loss": [
         ((" / 2", ""), "were added: average them"),
     ],
     "normalize": [
-        (lambda x: x / (x**2).sum(axis=1, keepdims=True), "a root is missing"),
         (lambda x: x / (x**2).sum(axis=1) ** 0.5, "row i was divided"),
     ],
     "shared_towers": [
@@ -171,49 +99,38 @@ WRONG = {
     "Siamese": [
         (("LSTM(d_model)", "LSTM(d_model, mode=mode)"), "mode is handed to tl.LSTM"),
         (("41699", "1000"), "with their defaults"),
-        (('"Normalize"', '"Unit"'), "with the name 'Normalize'"),
     ],
     "train_model": [
         (("data=train_generator", "data=next(train_generator)"), "not one of its batches"),
-        (("Adam(0.01)", "SGD(0.01)"), "the assignment trains with"),
         (("    return training", "    training"), "is `return` missing"),
     ],
     "accuracy_at": [
-        (lambda s, y, t: sum((s >= t) == y) / len(y), "not >="),
         (lambda s, y, t: np.mean((t < SCORES) == LABELS), "never uses its argument s"),
         (lambda s, y, t: 100 * np.mean((s > t) == y), "percentage"),
     ],
     "best_threshold": [
-        (above_half, "below the lowest score"),
         (lambda s, y: max(np.mean((s > t) == y) for t in [s.min() - 1, *s]), "accuracy"),
-        (lambda s, y: (s[y == 1].mean() + s[y == 0].mean()) / 2, "in the middle"),
     ],
     "masked_mean": [
-        (lambda x, t: x.mean(axis=1), "the padding is in the mean"),
-        (lambda x, t: np.nanmean(np.where((t != 1)[..., None], x, np.nan), axis=1), "0 / 0"),
         (lambda x, t: np.array([q[: (i != 1).sum()].sum(axis=0) / max(1, (i != 1).sum())
                                 for q, i in zip(x, t)]), "padding may stand anywhere"),
         (("np.maximum(real.sum(axis=1), 1)", "range(len(states[0, 0, 0]))"), ""),
     ],
     "count_false_negatives": [
-        (lambda c: sum(a == b for a in c for b in c), "the diagonal is counted"),
         (lambda c: sum(a == b for a, b in itertools.combinations(c, 2)), "counted once"),
     ],
     "one_shot": [
-        (class_sums, "not the sum over a class"),
         (lambda v, e, n, t: next((m for x, m in zip(e, n) if x @ v > t), None), "not the first"),
         (lambda v, e, n, t: [n[np.argmax(e @ v)]], "the text alone"),
     ],
     "expected_calibration_error": [
-        (lambda p, y, bins=10: np.mean((p - y) ** 2), "Brier"),
         (lambda p, y, bins=10: abs(p.mean() - y.mean()), "gaps of opposite sign"),
     ],
     "data_generator": [
         (one_buffer, "the same array is yielded twice"),
-        (shuffles_callers, "changed its input Q1"),
-        (random_pairs, "do not draw pairs at random"),
+        (("random.shuffle(order)", "order = random.sample(order, len(order))"), ""),
+        (("idx += 1", "idx = random.randrange(len(Q1)) if shuffle else idx + 1"), "at random"),
         (("yield np.array(b1), np.array(b2)", "return np.array(b1), np.array(b2)"), "yield makes"),
-        (("yield np.array(b1), np.array(b2)", "yield b1, b2"), "yield arrays"),
         (("input1, input2 = [], []\n    idx", "input1, input2, len = [], [], range\n    idx"), ""),
     ],
     "classify": [
@@ -223,8 +140,6 @@ WRONG = {
         (("word_tokenize(question", "str.split(question"), "takes the question mark off"),
         (("vocab.get(word, 0)", "vocab[word]"), "with [] puts it in"),
         (("return cosine > threshold", "return cosine"), "compare the cosine"),
-        (("if verbose:", "if True:"), "without verbose"),
-        (('vocab["<PAD>"]', "1"), "vocab['<PAD>']"),
     ],
 }  # fmt: skip
 
@@ -272,8 +187,8 @@ RIGHT = {
     "expected_calibration_error": [lambda p, y, bins=10: np.abs(np.bincount(
         np.clip(p * bins, 0, bins - 1).astype(int), weights=y - p * 1.0)).sum() / len(p)],
     "data_generator": [
-        chained(shuffled),
-        chained(lambda order: random.sample(order, len(order))),
+        ("idx = 0\n            if", "idx = 0\n            order = [*range(len(Q1))]\n            if"),
+        ("random.shuffle(order)", "order = random.sample(range(len(Q1)), len(Q1))"),
         ("yield np.array(b1), np.array(b2)", "yield [np.array(b1, np.uint16), np.array(b2)]"),
     ],
     "classify": [("v1[j], v2[j]", "v1[j : j + 1], v2[j : j + 1].T"),

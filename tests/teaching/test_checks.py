@@ -190,7 +190,6 @@ def check(monkeypatch):
 
 def test_points_are_the_cases_passed(check, capsys):
     score = check(lambda s_ap, s_an, margin: s_an - s_ap + margin)
-    assert (score.points, score.out_of, score.full, score.written) == (6, 7, False, True)
     assert capsys.readouterr().out.splitlines() == [
         "✗ triplet_loss: 6 of 7 cases",
         "  ✗ a triplet that is right",
@@ -228,25 +227,20 @@ def test_what_is_not_written_has_no_points_and_says_so(check, body, capsys, tmp_
 
 def test_none_in_proper_code_is_not_a_blank(check):
     def first_of_many(s_ap, s_an, margin=None):
-        best = None
-        for candidate in (1, 2 * s_ap + s_an + margin):
-            if best is None or candidate > best:
-                best = candidate
+        best, last = None, None
+        for last in (1, 2 * s_ap + s_an + margin):
+            if best is None or last > best:
+                best = last
         return np.sum([best], axis=None) + 1
 
     assert check.score(first_of_many).written
 
 
-@pytest.mark.parametrize(
-    ("name", "fn", "words"),
-    [
-        ("data_generator", siamese.data_generator, "write your own"),
-        ("mean_negative", 3, "not a function but int"),
-    ],
-)
-def test_the_librarys_own_functions_are_no_answer(name, fn, words):
-    score = CHECKS[name](fn)
-    assert not score.written and words in score.failures[0].actual
+def test_the_librarys_own_functions_are_no_answer(capsys):
+    checks.check_data_generator(siamese.data_generator)
+    assert "not written yet (this is the function of siamese" in capsys.readouterr().out
+    checks.check_mean_negative(3)
+    assert "not written yet (mean_negative is not a function but int" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

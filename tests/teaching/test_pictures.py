@@ -1,21 +1,28 @@
 """The lessons' pictures: what they draw, read back from the figure."""
 
+import io
+
 import numpy as np
 import pytest
 from golden import SCORES
 
 pytest.importorskip("matplotlib")
 
-from siamese.teaching.plots import plot_losses, plot_similarity_matrix
+import matplotlib.pyplot as plt
+
+from siamese.teaching.plots import plot_losses, plot_scores, plot_similarity_matrix
 
 
-def test_losses():
+def test_curves_and_histograms_hold_their_numbers_and_leave_the_settings():
+    before = dict(plt.rcParams)
     figure = plot_losses({"training": [(1, 0.5), (2, 0.3)], "validation": [(2, 0.4)]}, margin=0.25)
-    found = {line.get_label(): line.get_xydata() for line in figure.axes[0].lines}
-    assert figure.axes[0].get_ylabel() == "loss a pair"
-    assert found["training"].tolist() == [[1, 0.5], [2, 0.3]]
-    assert found["2 × margin: all vectors equal"][:, 1].tolist() == [0.5, 0.5]
-    assert figure._repr_png_().startswith(b"\x89PNG")
+    lines = {line.get_label(): line.get_xydata() for line in figure.axes[0].lines}
+    assert lines["training"].tolist() == [[1, 0.5], [2, 0.3]]
+    assert lines["2 × margin: all vectors equal"][:, 1].tolist() == [0.5, 0.5]
+    figure = plot_scores([0.1, 0.2, 0.9], [0, 0, 1], threshold=0.7)
+    names = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    assert names == ["not duplicates (2)", "duplicates (1)", "threshold 0.700"]
+    assert dict(plt.rcParams) == before and not plt.get_fignums()
 
 
 def dashed(figure):
@@ -40,4 +47,4 @@ def dashed(figure):
 def test_the_closest_negative_of_each_row_has_a_dashed_box(scores, options, expected):
     figure = plot_similarity_matrix(scores, **options)
     assert sorted(dashed(figure)) == sorted(expected)
-    assert figure._repr_png_().startswith(b"\x89PNG")
+    figure.savefig(io.BytesIO(), format="png")

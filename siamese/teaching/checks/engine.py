@@ -24,7 +24,7 @@ import numpy as np
 from siamese.compat.process import keeping_generators
 
 from . import tables
-from .results import TOLERANCE, Fault, Odd, numbers, same, show
+from .results import Fault, Odd, numbers, same, show
 from .submission import Learner, NotWritten, TooSlow, Watched, describe_error, limited
 
 MARK = 10.0  # the best mark of an exercise
@@ -122,7 +122,6 @@ class Exercise:
     observe: Callable = call
     trace: Callable | None = None  # function -> what is compared in place of its results
     passes: Callable | None = None  # (actual, expected, *arguments) -> whether it is right
-    tolerance: float = TOLERANCE  # of results, absolute and relative
     seconds: float = 3.0  # the most that all cases may take
     slips: bool = True  # whether the results are numbers, and the section SLIPS may explain them
     stays: bool = True  # whether the arguments must stay as they are; a case of its own
@@ -270,7 +269,7 @@ class Exercise:
         """Whether a result is right."""
         if self.passes and not isinstance(result, Fault):
             return bool(self.passes(result, expected, *case.arguments))
-        return same(result, expected, self.tolerance)
+        return same(result, expected)
 
     def _mistake(self, results: list[Any], wrong: list[int], learner: Learner) -> str:
         """The sentence of the learner's mistake; empty where none fits."""
@@ -283,7 +282,7 @@ class Exercise:
 
         def alike(result_of: Callable[[int], Any]) -> bool:
             for i in order:
-                if not same(other := result_of(i), results[i], self.tolerance) and (
+                if not same(other := result_of(i), results[i]) and (
                     i in wrong or not any(self.right(self.table[i], other, r[i]) for r in rights)
                 ):
                     return False
@@ -314,7 +313,7 @@ class Exercise:
         arrays = [results[i] for i in wrong if isinstance(results[i], np.ndarray)]
         if not all(np.isfinite(array).all() for array in arrays):
             return "there is nan or inf in the result: look for a division by zero, or 0 * inf"
-        if np.ndim(first) > np.ndim(rights[0][wrong[0]]) == 0 and self.slips:
+        if self.slips and np.ndim(first) > np.ndim(rights[0][wrong[0]]) == 0:
             return "one number is asked for: the array is not summed or averaged"
         near = self.slips and any(all(same(results[i], r[i], 5e-3) for i in wrong) for r in rights)
         return "nearly right: is it rounded on the way, is something small added?" if near else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import lru_cache
 
 import numpy as np
 
@@ -58,7 +59,7 @@ def _loss(fn, v1, v2, how="", **options):
             return (fn(v1 + 1e-5 * turn, v2) - fn(v1 - 1e-5 * turn, v2)) / 2e-5
     if not (how and isinstance(fn, Learner)):
         return call(fn, v1, v2, **options)
-    loss, gradient = fn.once("compiled", lambda: _compiled(fn.fn, v1, v2))
+    loss, gradient = _compiled(fn)
     if how == "compiled":
         return call(lambda: loss)
     if not (slope := (np.asarray(gradient) * turn).sum()):
@@ -66,8 +67,10 @@ def _loss(fn, v1, v2, how="", **options):
     return call(lambda: slope)
 
 
-def _compiled(fn, v1, v2):
-    """The loss and its gradient by v1, compiled where it is JAX's."""
+@lru_cache(1)  # for two cases
+def _compiled(learner):
+    """The loss of `_SEVEN` and its gradient by v1, compiled where it is JAX's."""
+    fn, (v1, v2) = learner.fn, _SEVEN
     tf = sys.modules.get("tensorflow")
     if tf and tf.is_tensor(fn(v1, v2)):
         with tf.GradientTape() as tape:
@@ -84,6 +87,7 @@ def _compiled(fn, v1, v2):
     return loss, gradient
 
 
+_SEVEN = _vectors(7, 5)
 _V1 = np.array([[0.26726124, 0.53452248, 0.80178373], [-0.5178918, -0.57543534, -0.63297887]])
 _CASES = [
     Case("four pairs", _vectors(4, 1)),
@@ -94,8 +98,8 @@ _CASES = [
     Case("all vectors equal", (np.full((4, 5), 0.2**0.5),) * 2),
     Case("all negatives below 0", _from_scores(0.9 * WELL_APART), {"margin": 1.5}),
     Case("negatives far below 0, and positives too", _from_scores(-0.6 - 0.1 * np.eye(2))),
-    Case("a batch of seven, compiled", _vectors(7, 5), {"how": "compiled"}),
-    Case("its gradient", _vectors(7, 5), {"how": "slope"}, named=False),
+    Case("a batch of seven, compiled", _SEVEN, {"how": "compiled"}),
+    Case("its gradient", _SEVEN, {"how": "slope"}, named=False),
 ]
 _OPTIONS = {"observe": _loss, "seconds": 30, "trax": True}
 check_triplet_loss_fn = Exercise(

@@ -7,6 +7,7 @@ import linecache
 import os
 import re
 import tempfile
+from functools import lru_cache
 
 import numpy as np
 
@@ -125,6 +126,7 @@ def _shapes(model):
     return parts, [output.shape for output in jax.eval_shape(run, *parts)], run
 
 
+@lru_cache(1)  # for all cases
 def _facts(fn) -> dict:
     """Case -> its result, of a model whose weights are known numbers."""
     import jax
@@ -148,10 +150,6 @@ def _facts(fn) -> dict:
     return dict(zip(_NAMES, shown))
 
 
-def _fact(fn, name):
-    return fn.once("facts", lambda: _facts(fn))[name]
-
-
 _BUILT = {"seconds": 30, "slips": False, "stays": False, "trax": True}
 _NAMES = ("shape of the vectors", "one question on both sides", "lengths of the vectors", "the vectors",
           "another vocab_size and d_model")  # fmt: skip
@@ -161,7 +159,7 @@ check_shared_towers = Exercise(
     "shared_towers",
     "a model of one tower.",
     _TOWER_CASES,
-    observe=_fact,
+    observe=lambda fn, name: _facts(fn)[name],
     trace=_structure,
     **_BUILT,
 )
@@ -181,7 +179,7 @@ def _assignment_fact(fn, name):
         return " ".join(str(_built(fn, vocab_size=11, d_model=6)).split())
     if name == "mode='predict'":
         return re.sub(r".*?LSTM\S* (\S+).*", r"the LSTM's mode: \1", _structure(fn))
-    return _fact(fn, name)
+    return _facts(fn)[name]
 
 
 _MORE = [Case(n, (n,)) for n in ("the printed model", "its default arguments", "mode='predict'")]
@@ -223,6 +221,7 @@ def _source(task) -> str:
     return "train_generator" if np.isin(task.sample_batch[0], _TRAIN).all() else "val_generator"
 
 
+@lru_cache(1)  # for all cases
 def _loop(fn) -> dict[str, str]:
     """Case -> what the learner's training loop shows, in words."""
     from trax import lr
@@ -265,7 +264,7 @@ check_train_model = Exercise(
     "train_model",
     "a training.Loop that is ready to run.",
     [Case(name, (name,)) for name in _FACTS],
-    observe=lambda fn, name: fn.once("loop", lambda: _loop(fn))[name],
+    observe=lambda fn, name: _loop(fn)[name],
     trace=lambda fn: [*_loop(fn).values()],
     **_BUILT,
 )  # fmt: skip

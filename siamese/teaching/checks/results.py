@@ -18,15 +18,7 @@ class Fault(NamedTuple):
 
 
 class Odd(Exception):
-    """Raised by an exercise's `observe` for a value of the wrong kind.
-
-    Args:
-      actual: the value in words.
-      hint: the mistake in one sentence.
-    """
-
-    def __init__(self, actual: str, hint: str = ""):
-        super().__init__(actual, hint)
+    """Raised for a value of the wrong kind: the value in words, and the mistake in one sentence."""
 
 
 def require(condition: Any, actual: str, hint: str = "") -> None:

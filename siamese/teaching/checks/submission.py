@@ -35,14 +35,10 @@ class TooSlow(BaseException):
 
 
 class Watched:
-    """Calls a function with copies of its arguments, and remembers which of them it changed.
-
-    Attributes:
-      memo: what an observer computes once for several cases.
-    """
+    """Calls a function with copies of its arguments, and remembers which of them it changed."""
 
     def __init__(self, fn: Callable):
-        self.fn, self.memo = fn, {}
+        self.fn = fn
         self._calls: list[tuple] = []  # (arguments as they were, arguments as they were passed)
 
     def __call__(self, *arguments, **options):
@@ -56,12 +52,6 @@ class Watched:
         kinds = list, dict, np.ndarray
         pairs = [pair for call in self._calls for pair in enumerate(zip(*call))]
         return next((i for i, (a, b) in pairs if isinstance(a, kinds) and not same(a, b, 0)), None)
-
-    def once(self, key: Any, compute: Callable) -> Any:
-        """The result of `compute`, computed once for all cases."""
-        if key not in self.memo:
-            self.memo[key] = compute()
-        return self.memo[key]
 
 
 class Learner(Watched):
@@ -124,17 +114,8 @@ def _unused(code) -> set[str]:
     return {name for name in arguments if first.get(name, "STORE").startswith("STORE")}
 
 
-_USES = (
-    ast.Call,
-    ast.keyword,
-    ast.Starred,
-    ast.Tuple,
-    ast.For,
-    ast.If,
-    ast.While,
-    ast.BinOp,
-    ast.Attribute,
-)
+_USES = ast.Call | ast.keyword | ast.Starred | ast.Tuple | ast.BinOp | ast.Attribute
+_USES |= ast.For | ast.If | ast.While
 
 
 def blank_line(fn: Callable, stopped: bool = False) -> str:
