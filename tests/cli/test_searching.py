@@ -2,11 +2,14 @@
 
 import json
 import re
+from itertools import combinations
 
+import numpy as np
 import pytest
 from small_models import make_detector, random_questions
 
-from siamese import QuestionIndex
+from siamese import DuplicateDetector, QuestionIndex
+from siamese.data.corpus import handwritten_questions
 
 EVIL = "how \x1b]0;owned\x07\x1b[31m far ?"
 
@@ -215,16 +218,24 @@ def test_pairs_that_differ_in_a_number_a_negation_or_a_name(tmp_path, rows):
 
 
 def test_a_threshold_without_labels_is_shown_with_what_lies_below(tmp_path, run):
-    (tmp_path / "q.txt").write_text(
-        "how far\nhow far\nhow far is rome\nhow old are you\ncook rice\ncook the rice"
-    )
+    """The number of pairs by cosine, and the next 50, which share no group and no question."""
+    texts = [own["question"] for own in handwritten_questions()]
+    (tmp_path / "q.txt").write_text("\n".join(texts))
     code, out, err = run("duplicates", "q.txt", "--json")
     facts = json.loads(out)
     assert code == 0 and facts["threshold_from"] == "default" and facts["threshold"] == 0.8
-    assert list(facts["pairs_above"]) == ["0.9", "0.8", "0.7", "0.6", "0.5"]
-    assert facts["pairs_above"]["0.9"] >= 1
-    named = [i for pair in facts["next_pairs"] for i in (pair["id1"], pair["id2"])]
-    assert len(named) == len(set(named)) and not {"0", "1"} <= set(named)
+    vectors = DuplicateDetector.pretrained().encode(texts)
+    cosines, group_of = vectors @ vectors.T, {row["id"]: row["group"] for row in facts["rows"]}
+    counts = {str(cut): (np.triu(cosines, 1) > cut).sum() for cut in (0.9, 0.8, 0.7, 0.6, 0.5)}
+    assert facts["pairs_above"] == counts and len(group_of) == 80
+    named, expected = set(), []
+    for pair in sorted(combinations(range(300), 2), key=lambda pair: -cosines[pair]):
+        one, two = (group_of.get(str(row), row) for row in pair)
+        if one != two and named.isdisjoint(pair):
+            named.update(pair)
+            expected.append(pair)
+    next_pairs = values(facts["next_pairs"], "id1", "id2")
+    assert next_pairs == [tuple(map(str, pair)) for pair in expected[:50]]
     for words in ("siamese threshold q.txt --label 30", "siamese threshold q.txt --answers"):
         assert words in err
     # A threshold of one's own says enough.
@@ -291,7 +302,9 @@ def test_lines_that_the_stored_bodies_repeat_are_left_out_of_a_few_new_ones(tmp_
     (tmp_path / "b.csv").write_text('title,body\nhow old,"I know.\nsent from  my phone"\n')
     flags = ["--drop-repeated"]
     build = ["index", "build", "a.csv", "--model", "model", "--output", "a.db"]
-    run(*build, *flags * (command == "build"))
+    err = run(*build, *flags * (command == "build"))[2]
+    assert "1 line repeated in more than 1 % of body" in err and "'Sent from my phone' (120)" in err
+    assert ("--drop-repeated leaves such lines out" in err) == (command == "add")
     assert run("index", "add", "a.db", "b.csv", *flags * (command == "add"))[0] == 0
     with QuestionIndex.open(tmp_path / "a.db") as index:
         assert index.entries[-1]["question"] == "how old I know."

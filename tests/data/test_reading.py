@@ -171,8 +171,6 @@ PAIRS = {  # content, options, pairs, findings
     "an open quote": (HEAD + '"Who,b,1\nc,d,1\ne,"f"g,0\nh,i,0\n', SKIP,
                       [("c", "d", 1), ("h", "i", 0)], {"bad": [2, 4]}),
     "bad bytes": (HEAD.encode() + b"a\xe9,b,1\nc,d,0\n", SKIP, [("c", "d", 0)], {"bad": [2]}),
-    "an encoding": ((HEAD + "café “x”,b,1\n").encode("cp1252"), {"encoding": "cp1252"},
-                    [("café “x”", "b", 1)], {}),
     "no labels": (HEAD + "a,b,7\n", {"labels": False}, [("a", "b", 1)], {}),
     "other names": ("key,title1,title2,body1,same\n1,A?,B?,more,1\n2,C?,D?,,0\n",
                     {"columns": "title1+body1,title2,same"}, [("A? more", "B?", 1), ("C?", "D?", 0)], {}),
@@ -199,7 +197,6 @@ BY = [{"by": "me"}, {"by": "you"}]
 BODY = " ".join(f"w{n}" for n in range(60))
 LISTS = {  # content, options, questions, ids, columns, findings
     "text": ("how far?\n\nhow, old?\n", {}, TWO, ["0", "2"], None, {"empty": [2]}),
-    "text with commas": ("a, b\nyes, no\n", {}, ["a, b", "yes, no"], ["0", "1"], None, {}),
     "a first line like a name": ("text\nhow far?\n", {}, ["how far?"], ["0"], None, {}),
     "one column and empty rows": ("question\nhow far?\n\n\"how, old?\"\n", {}, TWO, ["0", "2"], None,
                                   {"empty": [3]}),
@@ -432,19 +429,3 @@ def test_skipping_loses_no_line_of_a_damaged_file(tmp_path, pieces):
     pairs = read_pairs(file_of(tmp_path, text), bad_rows="skip")
     assert pairs.question1[:3] == pairs.question1[-3:] == ["q0", "q1", "q2"]
     assert pairs.report.rows == len(pairs) + pairs.report.count("bad") + pairs.report.count("empty")
-
-
-@pytest.mark.parametrize("drop", [False, True])
-def test_lines_of_many_bodies_are_named_and_dropped_on_request(drop):
-    ends = ["Sent from my  phone", *(f"Line {n} of a template" for n in range(3))]
-    bodies = ["\n".join([f"It fails with {n} apples.", *ends]) for n in range(200)]
-    table = {"title": [f"Why {n}?" for n in range(200)], "body": [*bodies[:-1], None]}
-    result = read_questions(table, drop_repeated=drop)
-    text = "It fails with 7 apples." if drop else bodies[7]
-    assert result.questions[7] == " ".join(f"Why 7? {text}".split())
-    assert result.questions[-1] == "Why 199?" and result.column == "title+body:50"
-    assert result.columns[7]["body"] == bodies[7]  # What is shown stays whole.
-    (line,) = result.report.finding_lines()
-    where = "more than 1 % of body (here or in the index's list)"
-    assert line.startswith(f"4 lines repeated in {where}: 'Sent from my  phone' (199), ")
-    assert line.endswith("…: left out" if drop else "…: --drop-repeated leaves such lines out")

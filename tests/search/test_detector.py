@@ -138,15 +138,6 @@ def test_long_work_shows_a_bar_with_the_time_left(monkeypatch, capsys):
 # ---- Encoders ----
 
 
-def test_an_encoder_alone_gives_its_own_vectors_with_length_1():
-    expected, detector = unit_letters(TEXTS), of_letters()
-    np.testing.assert_allclose(detector.encode(TEXTS), expected, atol=1e-6)
-    cosine = detector.similarity(TEXTS[0], TEXTS[1])
-    assert cosine == pytest.approx(expected[0] @ expected[1], abs=1e-6)
-    np.testing.assert_array_equal(detector.encode(["", "how far"])[0], np.zeros(26))
-    assert detector.similarity(" ", "how far") == 0 and detector.unknown_words("xyzzy") == []
-
-
 @pytest.mark.parametrize(("share", "mask_padding"), [(0.25, True), (0.75, False)])
 def test_the_cosine_is_the_weighted_mean_of_the_parts_cosines(share, mask_padding):
     tower = make_detector(mask_padding=mask_padding)

@@ -7,7 +7,7 @@ import pytest
 
 from siamese.errors import ArgumentError
 from siamese.search import linkage
-from siamese.search.groups import below_threshold, bound_labels, duplicate_groups, join_groups
+from siamese.search.groups import duplicate_groups, join_groups
 from siamese.search.linkage import average_linkage, strongest_pairs
 
 
@@ -105,28 +105,6 @@ def test_new_questions_join_the_group_with_the_best_mean():
     assert joined[-2] == joined[-3] and joined[-1] == own[-1] and 10 < (joined < 200).sum() < 35
 
 
-def test_answers_bind_and_the_rest_is_average_linkage():
-    vectors = unit(120)
-    labels = average_linkage(vectors, 0.8)
-    none = np.zeros((0, 2), np.int64)
-    unbound = bound_labels(vectors, labels, none, none, (0.8, None))
-    assert len({*zip(labels, unbound)}) == len({*labels}) == len({*unbound})
-    largest = np.flatnonzero(labels == np.bincount(labels).argmax())
-    apart = np.array([largest[:2]])
-    same = np.array([[largest[0], (labels != labels[largest[0]]).argmax()]])
-    bound = bound_labels(vectors, labels, same, apart, (0.8, None))
-    assert bound[largest[0]] != bound[largest[1]] and bound[same[0, 0]] == bound[same[0, 1]]
-    touched = np.isin(labels, labels[[*largest[:2], same[0, 1]]])
-    assert len({*zip(labels[~touched], bound[~touched])}) == len({*labels[~touched]})
-    for group in {*bound[touched]}:  # What no answer forbids is joined.
-        others = [bound[touched] == other for other in {*bound[touched]} - {group}]
-        mean = vectors[touched][bound[touched] == group].mean(axis=0)
-        for other in others:
-            rows = np.flatnonzero(touched)
-            forbidden = {*apart[0]} <= {*rows[other], *rows[bound[touched] == group]}
-            assert forbidden or mean @ vectors[touched][other].mean(axis=0) <= 0.8 + 1e-6
-
-
 def test_equal_texts_are_a_group_at_any_threshold():
     same = np.repeat(unit(40), 2, axis=0)
     same += np.float32(3e-8) * (np.arange(80)[:, None] % 3)  # as rounding may differ
@@ -146,21 +124,3 @@ def test_nothing_everything_and_no_cosine():
             strongest_pairs(unit(3), threshold)
     with pytest.raises(ArgumentError, match="needs a threshold"):
         duplicate_groups(unit(3))
-
-
-def test_below_a_threshold_pairs_are_counted_and_the_next_share_no_group_and_no_question():
-    vectors = unit(300)
-    groups = duplicate_groups(vectors, 0.9)
-    group_of = {member.row: at for at, group in enumerate(groups) for member in group}
-    counts, pairs = below_threshold(vectors, groups, 40)
-    products, named, reference = vectors @ vectors.T, set(), []
-    assert list(counts) == [0.9, 0.8, 0.7, 0.6, 0.5]
-    for cosine, number in counts.items():  # float32 at the border
-        assert abs(number - (products[np.triu_indices(300, 1)] > cosine).sum()) <= 1
-    assert below_threshold(unit(1), []) == (dict.fromkeys(counts, 0), [])
-    for one, two in sorted(itertools.combinations(range(300), 2), key=lambda p: -products[p]):
-        if group_of.get(one, -1) != group_of.get(two, -2) and not named & {one, two}:
-            named |= {one, two}
-            reference.append((one, two))
-    assert [pair[:2] for pair in pairs] == reference[:40]
-    assert np.allclose([p[2] for p in pairs], [products[p[:2]] for p in pairs], atol=1e-6)
