@@ -93,10 +93,6 @@ def read_plain_pickle(file: BinaryIO, where: str, signature: Callable = lambda *
 
     Raises:
       CheckpointError: anything else, by its name; a damaged file; one that is too large.
-
-    Example:
-      >>> read_plain_pickle(io.BytesIO(pickle.dumps({"step": 3, "names": ("a", "b")})), "a.pkl")
-      {'step': 3, 'names': ('a', 'b')}
     """
     with reading(where):
         start = file.tell()

@@ -18,11 +18,6 @@ class Calibration:
     """Turns scores into probabilities of being a duplicate; a saved model holds one, as `to_dict`.
 
     The probability is ``1 / (1 + exp(-(slope * score + intercept)))``, fitted on `n` pairs.
-
-    Example:
-      >>> calibration = Calibration(n=100, slope=10.0, intercept=-5.0)
-      >>> calibration([0.5, 0.9]).round(3).tolist()
-      [0.5, 0.982]
     """
 
     n: int
@@ -63,10 +58,6 @@ def fit_calibration(
     resamples.
 
     `prior` is mean and standard deviation of a normal prior on the slope; none where None.
-
-    Example:
-      >>> fit_calibration([0.1, 0.4, 0.6, 0.9], [0, 0, 1, 1])(0.5).round(6)
-      np.float64(0.5)
     """
     scores, truth = check_scores(scores, labels)
     centre, scale = scores.mean(), scores.std() or 1.0
@@ -147,10 +138,6 @@ def expected_calibration_error(
 
     ``sum over bins of count / n * |share of duplicates - mean probability|`` (Naeini, Cooper and
     Hauskrecht, 2015). Arguments as `reliability_curve`.
-
-    Example:
-      >>> expected_calibration_error([0.25, 0.25, 0.75, 0.75], [0, 0, 1, 1])
-      0.25
     """
     probability, share, count = reliability_curve(probabilities, labels, bins, strategy)
     return float(np.average(np.abs(share - probability), weights=count))

@@ -158,10 +158,6 @@ def word_overlap(question1: Sequence[str], question2: Sequence[str]) -> np.ndarr
 
     Raises:
       DataError: sequences of unequal length.
-
-    Example:
-      >>> word_overlap(["How old are you?"], ["What age are you?"])
-      array([0.42857143])
     """
     check_pairs(question1, question2, "question1", "question2")
     first, second = (

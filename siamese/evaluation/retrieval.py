@@ -56,11 +56,6 @@ def evaluate_retrieval(
 
     Raises:
       DataError: no query has anything relevant.
-
-    Example:
-      >>> metrics = evaluate_retrieval([["b", "a", "c"]], [{"a", "c"}], ks=(2,))
-      >>> metrics.mrr, metrics.recall[2], round(metrics.map, 4)
-      (0.5, 0.5, 0.5833)
     """
     rows = {}  # place of the query -> its figures
     for place, (row, targets) in enumerate(zip(ranked, relevant, strict=True)):

@@ -52,11 +52,6 @@ def threshold_cuts(
 
     Returns:
       float64 [cuts] thresholds, int64 [cuts] scores above each, int64 [cuts] duplicates among them.
-
-    Example:
-      >>> t, above, hits = threshold_cuts(np.array([0.25, 0.75]), np.array([False, True]))
-      >>> t[1], above.tolist(), hits.tolist()
-      (np.float64(0.5), [0, 1, 2], [0, 1, 1])
     """
     order = np.argsort(-scores, kind="stable")
     falling, hits = scores[order], np.cumsum(truth[order])
@@ -101,11 +96,6 @@ def fit_threshold(scores: Any, labels: Any, *, resamples: int = 200) -> FittedTh
 
     Raises:
       DataError: duplicates do not have the higher scores, so no threshold tells them apart.
-
-    Example:
-      >>> fitted = fit_threshold([0.9, 0.8, 0.3, 0.1], [1, 1, 0, 0])
-      >>> round(fitted.threshold, 2), fitted.duplicates
-      (0.55, 2)
     """
     scores, truth = check_scores(scores, labels)
     duplicates, threshold = int(truth.sum()), _border(scores, truth)

@@ -59,11 +59,6 @@ def mean_state(
 
     Returns:
       float [batch, d_model]; zero for a row without any unmasked position.
-
-    Example:
-      >>> kernel, places = jnp.zeros((5, 8)), jnp.zeros((1, 4), jnp.int32)
-      >>> mean_state(kernel, word_products(kernel, jnp.zeros(8), jnp.ones((1, 3))), places).shape
-      (1, 2)
     """
     from_state = jnp.asarray(kernel[-kernel.shape[1] // 4 :])
     if mask is None:

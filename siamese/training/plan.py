@@ -50,13 +50,6 @@ def plan_epoch(
       window: pairs brought together at a time.
       block: neighbouring pairs that are visited together; 1 for a full shuffle.
       swap: whether each pair's sides are exchanged with probability 1/2.
-
-    Example:
-      >>> plan = plan_epoch(
-      ...     np.array([3, 9, 3, 9]), np.array([3, 9]), 2, seed=0, epoch=0, window=4
-      ... )
-      >>> sorted((sorted(batch.pairs.tolist()), batch.bucket) for batch in plan)
-      [([0, 2], 0), ([1, 3], 1)]
     """
     # A small integer type is sorted by radix, several times faster.
     buckets = np.searchsorted(lengths, np.arange(lengths[-1] + 1)).astype(np.uint16)[pair_lengths]

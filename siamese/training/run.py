@@ -108,8 +108,8 @@ class Trainer:
         self._evaluate = make_evaluation(network, loss)
         self.state = initial_state(weights, optimizer)
         self.step, self.history, self.resumed_from = 0, [], None
-        self._sums: dict[str, Any] = {}  # of the metrics of the steps since the last evaluation
-        self._summed = 0  # how many steps these are
+        # The sum of the losses of the steps since the last evaluation, and how many these are.
+        self._loss_sum, self._summed = np.float32(0), 0
         self._saved_step: int | None = None
         self._collapsed = False  # whether the loss stays on the plateau of equal vectors
         self.calibration = None
@@ -188,8 +188,7 @@ class Trainer:
                         bar.set_postfix(loss=f"{float(loss):.4f}", refresh=False)
                     if on_step is not None:
                         on_step(self, loss)
-                if self._sums:
-                    self._check_finite(float(self._sums["loss"]))
+                self._check_finite(float(self._loss_sum))
                 self._save_checkpoint()
             finally:
                 self._random_state = random.getstate()
@@ -206,9 +205,8 @@ class Trainer:
         config = self.config
         self.state, metrics = self._train_step(self.state, next(self._batches))
         self.step += 1
-        # The sums stay on the device until they are reported: nothing waits for them.
-        self._sums = {n: self._sums.get(n, 0.0) + value for n, value in metrics.items()}
-        self._summed += 1
+        # The sum stays on the device until it is reported: nothing waits for it.
+        self._loss_sum, self._summed = self._loss_sum + metrics["loss"], self._summed + 1
         if self.step == 1 or self.step % config.eval_every == 0:
             self._report()
         if self.step % config.checkpoint_every == 0:
@@ -216,15 +214,15 @@ class Trainer:
         return metrics["loss"]
 
     def _report(self) -> None:
-        """Evaluates, and records the means of the metrics since the last report."""
-        figures = {f"train/{n}": float(total) / self._summed for n, total in self._sums.items()}
-        self._check_finite(figures["train/loss"])
+        """Evaluates, and records the mean loss since the last report."""
+        train_loss = float(self._loss_sum) / self._summed
+        self._check_finite(train_loss)
         losses = [self._evaluate(self.state.weights, batch) for batch in self._valid_batches]
-        figures = {"step": self.step, **figures, "valid/loss": float(np.mean(losses))}
-        self._sums, self._summed = {}, 0
-        self.history.append(figures)
+        valid_loss = float(np.mean(losses))
+        self._loss_sum, self._summed = np.float32(0), 0
+        self.history.append({"step": self.step, "train/loss": train_loss, "valid/loss": valid_loss})
         self._write_metrics()
-        if figures["valid/loss"] == min(line["valid/loss"] for line in self.history):
+        if valid_loss == min(line["valid/loss"] for line in self.history):
             self._write_state("best")
         self._watch()
 
@@ -290,7 +288,7 @@ class Trainer:
             "config": dataclasses.asdict(self.config),
             "data": self._fingerprint,
             "batches": self._batches.state(),
-            "sums": {name: float(value) for name, value in self._sums.items()},
+            "loss_sum": float(self._loss_sum),
             "summed": self._summed,
             "history": self.history,
         }
@@ -301,8 +299,8 @@ class Trainer:
         known = self.config, self._fingerprint
         self.state, facts = read_checkpoint(self.output_dir / _FILES[0], self.state, *known)
         self.step = self._saved_step = self.resumed_from = facts["step"]
-        self._sums = {name: np.float32(value) for name, value in facts["sums"].items()}
-        self._summed, self.history = facts["summed"], facts["history"]
+        self._loss_sum, self._summed = np.float32(facts["loss_sum"]), facts["summed"]
+        self.history = facts["history"]
         with keeping_generators():  # The course's generator sets Python's `random`.
             self._batches.restore(facts["batches"])
             if "random" in facts["batches"]:

@@ -129,8 +129,8 @@ def make_step(
     """step(state, batch) -> (state, metrics), compiled once for each shape of batch.
 
     The given state is used up. A batch is (q1, q2), int32 [batch, length] each, or a `PairBatches`' batch;
-    metrics are the mean loss a pair and the gradient's norm, as JAX numbers. The dropout draws from the
-    seed and the step's number alone. For the loss see `siamese.training.losses.make_loss`.
+    the metric is the mean loss a pair, a JAX number. The dropout draws from the seed and the step's number
+    alone. For the loss see `siamese.training.losses.make_loss`.
     """
 
     @partial(jax.jit, donate_argnums=0)
@@ -142,11 +142,10 @@ def make_step(
 
         seen = network.seen(state.weights, batch)
         (_, mean), gradients = jax.value_and_grad(loss_of, has_aux=True)(seen)
-        norm = optax.tree.norm(gradients)
         gradients = network.whole(gradients, state.weights, batch)
         updates, moments = optimizer.update(gradients, state.moments, state.weights)
         weights = optax.apply_updates(state.weights, updates)
-        return State(state.step + 1, weights, moments), {"loss": mean, "gradients_l2": norm}
+        return State(state.step + 1, weights, moments), {"loss": mean}
 
     return lambda state, batch: train_step(state, network.to_device(batch))
 

@@ -53,7 +53,7 @@ def assert_same_weights(one, two):
 def contents(output):
     """The checkpoints of a run, and its curves."""
     files = [read_file(output / f"{n}.safetensors", "checkpoint") for n in ("checkpoint", "best")]
-    names = "step", "batches", "sums", "summed", "history"
+    names = "step", "batches", "loss_sum", "summed", "history"
     facts = [{name: facts[name] for name in names} for _, facts in files]
     arrays = [{name: array.tobytes() for name, array in arrays.items()} for arrays, _ in files]
     return arrays, facts, (output / "metrics.jsonl").read_text()

@@ -131,9 +131,7 @@ def test_a_step_equals_plain_autodiff_over_the_whole_embedding():
     updates, _ = optimizer.update(gradients, start.moments, weights)
     expected = {name: np.array(weights[name] + updates[name]) for name in weights}
     state, metrics = make_step(tower_network(MASKED), make_loss(BEST), optimizer)(start, batch)
-    norm = float(optax.tree.norm(gradients))
     assert float(metrics["loss"]) == pytest.approx(float(value), rel=1e-5)
-    assert float(metrics["gradients_l2"]) == pytest.approx(norm, rel=1e-4)
     assert_close(state.weights, expected, atol=2e-6)
 
 
