@@ -110,7 +110,6 @@ class Trainer:
         self.step, self.history, self.resumed_from = 0, [], None
         # The sum of the losses of the steps since the last evaluation, and how many these are.
         self._loss_sum, self._summed = np.float32(0), 0
-        self._saved_step: int | None = None
         self._collapsed = False  # whether the loss stays on the plateau of equal vectors
         self.calibration = None
         self._fingerprint = fingerprint(data, init_from)
@@ -189,7 +188,7 @@ class Trainer:
                     if on_step is not None:
                         on_step(self, loss)
                 self._check_finite(float(self._loss_sum))
-                self._save_checkpoint()
+                self._write_state("checkpoint")
             finally:
                 self._random_state = random.getstate()
         if signals.received:
@@ -210,7 +209,7 @@ class Trainer:
         if self.step == 1 or self.step % config.eval_every == 0:
             self._report()
         if self.step % config.checkpoint_every == 0:
-            self._save_checkpoint()
+            self._write_state("checkpoint")
         return metrics["loss"]
 
     def _report(self) -> None:
@@ -269,11 +268,6 @@ class Trainer:
                 with explained(self.output_dir, "remove"):
                     (self.output_dir / name).unlink(missing_ok=True)
 
-    def _save_checkpoint(self) -> None:
-        if self._saved_step != self.step:
-            self._write_state("checkpoint")
-            self._saved_step = self.step
-
     def _write_state(self, name: str) -> None:
         """Writes all that a resumed run needs, in place of an older file of that name."""
         if self.output_dir is None:
@@ -298,7 +292,7 @@ class Trainer:
         """Restores the run of the directory, checked against the configuration and the questions."""
         known = self.config, self._fingerprint
         self.state, facts = read_checkpoint(self.output_dir / _FILES[0], self.state, *known)
-        self.step = self._saved_step = self.resumed_from = facts["step"]
+        self.step = self.resumed_from = facts["step"]
         self._loss_sum, self._summed = np.float32(facts["loss_sum"]), facts["summed"]
         self.history = facts["history"]
         with keeping_generators():  # The course's generator sets Python's `random`.
