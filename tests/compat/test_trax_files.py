@@ -81,6 +81,8 @@ def test_the_names_of_older_numpys_and_jax_are_known():
         data = pickle.dumps(array, 3)
         assert name in data
         assert read_plain_pickle(data.replace(name, older), "x").tolist() == [0, 1, 2]
+    with pytest.raises(CheckpointError, match="another machine's byte order"):
+        read_plain_pickle(pickle.dumps(np.arange(3, dtype=">i4"), 3))
 
 
 # ---- Files ----
