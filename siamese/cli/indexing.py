@@ -12,7 +12,7 @@ import numpy as np
 from siamese.cli import arguments as shared
 from siamese.cli import reading
 from siamese.cli.arguments import arg, command, flag, one_of
-from siamese.cli.output import Facts, Result, counted, note, table_result, threshold_facts
+from siamese.cli.output import Facts, Result, claim, counted, note, table_result, threshold_facts
 from siamese.cli.reading import opened, question_list
 from siamese.compat.progress import elapsed
 from siamese.data.pairs import read_pairs
@@ -52,6 +52,7 @@ def index_build(flags: argparse.Namespace) -> Facts:
             f"{flags.questions} is no file. Name the index to write (--output INDEX)."
         )
     output, begun = flags.output or f"{flags.questions}.index", time.monotonic()
+    claim(output, True, "index")
     model, questions = flags.model or "use", question_list(flags.questions, flags)
     detector = DuplicateDetector.load(model)
     kept = reading.reading_options(flags, "column id_column drop_repeated")
@@ -148,8 +149,7 @@ def duplicates(flags: argparse.Namespace) -> Result:
             return _pairs(index, flags, facts)
         path = shared.answers_file(flags.index)
         if reading.kind_of(flags.index) == "questions" and os.path.isfile(path):
-            options = reading.reading_options(flags, "bad_rows encoding")
-            answers = read_pairs(path, **options)
+            answers = read_pairs(path, **reading.reading_options(flags, "bad_rows encoding"))
             count = index.add_answers(answers)
             others = f" {len(answers) - count:,} more are of other questions." * (
                 count < len(answers)

@@ -44,15 +44,15 @@ def note(*lines: str) -> None:
     print(harmless("\n".join(lines), LAYOUT), file=sys.stderr, flush=True)
 
 
-def claim(path: str | os.PathLike, replaces: bool) -> None:
-    """Refuses, before any work, a model's file that is there already, is none, or cannot be written.
+def claim(path: str | os.PathLike, replaces: bool, kind: str = "model") -> None:
+    """Refuses, before any work, a file that is there already, of another kind, or cannot be written.
 
     Its directory is made where there is none.
     """
     from siamese.cli.reading import kind_of
 
-    if os.path.isfile(path) and kind_of(str(path)) != "model":
-        raise ArgumentError(f"{path} is no model, and is not replaced. Name another output.")
+    if os.path.isfile(path) and kind != "table" and kind_of(str(path)) != kind:
+        raise ArgumentError(f"{path} is no {kind}, and is not replaced. Name another output.")
     if os.path.lexists(path) and not replaces:
         raise ArgumentError(f"There is {path} already. Pass --overwrite, or name another output.")
     folder = os.path.dirname(path) or "."
@@ -97,9 +97,12 @@ def listed(facts: Facts) -> str:
 def claim_table(flags: Any) -> None:
     """Refuses, before any work, to write a table over a file that is none, or that the command reads."""
     path = getattr(flags, "table", None)
-    if str(path).endswith((".jsonl", ".json")):
+    if not path:
+        return
+    if path.endswith((".jsonl", ".json")):
         raise ArgumentError(f"{path}: a table is written as CSV. Name the file so.")
-    if not path or not os.path.isfile(path):
+    claim(path, True, "table")
+    if not (os.path.isfile(path) or os.path.isdir(path)):
         return
     with explained(path, "read", ArgumentError), open(path, "rb") as file:
         start = file.read(64)

@@ -78,8 +78,11 @@ def question_list(path: str, flags: Any) -> QuestionList:
     names = list(dict.fromkeys(name for row in questions.columns or () for name in row))
     used = set(map(normal_name, read_spec(questions.column, names).columns))
     others = ", ".join(name for name in names if normal_name(name) not in used)
-    numbers = "the data rows from 0" if flags.command != "index add" else "the index, the next free"
-    ids = "the file's own" if questions.has_ids else f"the numbers of {numbers}"
+    is_added = flags.command == "index add"
+    ids = (
+        "the next free numbers of the index" if is_added else "the numbers of the data rows from 0"
+    )
+    ids = "the file's own" if questions.has_ids else ids
     count = counted(len(questions.ids), "question")
     text = f"{path}: {count}; column: {questions.column}; ids: {ids}"
     note(f"{text}; not compared: {others}." if others else f"{text}.")

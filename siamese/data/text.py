@@ -84,12 +84,7 @@ def without_greeting(text: str) -> str:
 
 
 def folded(text: str) -> str:
-    """Cleaned text without differences of case, blanks, quotes, dashes and compatibility characters (NFKC).
-
-    Example:
-      >>> folded("What’s  the “Ｑ”?")
-      'what\\'s the "q"?'
-    """
+    """Cleaned text without differences of case, blanks, quotes, dashes, compatibility characters (NFKC)."""
     text = cleaned(text)
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text.translate(_STRAIGHT)).translate(_STRAIGHT)

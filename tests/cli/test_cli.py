@@ -58,7 +58,7 @@ def test_errors_are_one_message_and_exit_code_2(tmp_path, refused):
         ("search q.csv ?!", "'?!' has no word"),
         ("train --questions pairs.csv --column a", "(--list FILE) leave out --column"),
         ("grade q.csv", "q.csv is no notebook"),
-        ("index build q.csv --model model --output model", "holds no index"),
+        ("index build q.csv --model model --output model", "is no index, and is not replaced"),
         ("index build - --model model", "--output INDEX"),
         ("index add q.csv q.csv", "q.csv is a list of questions. Make an index of it first"),
         ("match q.csv q.csv --model model -k 0", "at least 1"),

@@ -39,7 +39,7 @@ def test_an_index_is_searched_changed_and_exported(tmp_path, run, old):
     for file, numbers in (("more.csv", "11006"), ("more.csv", "00206"), ("repeated.txt", "10107")):
         shown = run("index", "add", old, file)[1].splitlines()
         assert "".join(line.split()[-1] for line in shown) == numbers
-    assert "ids: the numbers of the index, the next free" in run("index", "add", old, file)[2]
+    assert "ids: the next free numbers of the index" in run("index", "add", old, file)[2]
     removed = run("index", "remove", old, "--ids", "5", "9", "a", "5 of another list")
     assert removed[0] == 2 and "no question with the id '5 of another list'" in removed[2]
     (tmp_path / "ids").write_text("key;x\n5;1\n6;2\n")
@@ -273,6 +273,8 @@ def test_only_a_table_that_siamese_wrote_is_replaced(tmp_path, run, refused):
         ("duplicates t.csv --column question1 --output ./t.csv", "does not read, is replaced"),
         ("index export q.db q.parquet", "There is q.parquet already"),
         ("index export q.db x.csv", "x.csv: an index is written as Parquet"),
+        ("duplicates nothere --output q.csv/x", "Cannot write q.csv"),
+        ("duplicates nothere --output .", "it is a directory"),
         ("duplicates q.csv --output x.json", "x.json: a table is written as CSV"),
         ("import-weights . q.csv --vocab x --overwrite", "q.csv is no model"),
         ("predict q.db how far", "q.db is an index. Here a saved model"),

@@ -301,7 +301,7 @@ REFUSED = {  # content, options, parts of the message
     "a key twice": (GOOD + GOOD.replace("{", '{"question1": "c", '), {}, "a key stands there twice"),
 }  # fmt: skip
 REFUSED_LISTS = {
-    "a column twice": ("text,text\na,b\n", {}, "2 columns are called 'text'", "Rename one"),
+    "two columns of questions": ("text,text\na,b\n", {}, "2 columns are called 'text'", "Rename one"),
     "no known column": ("number,words\n1,how far\n", {}, "the columns: number, words", "--column"),
     "cells of many lines": ('Nr;Betreff\n1;"a\nb\nc"\n2;"d\ne\nf"\n', {}, "the columns: Nr, Betreff"),
     "lines above": ("# made in 2026\n\nid,question\n1,How far?\n", {}, "line 3 looks like the header",
