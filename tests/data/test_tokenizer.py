@@ -50,7 +50,7 @@ mixes = st.lists(st.sampled_from(PIECES), max_size=16).map("".join)
 QUICK_NLTK = "import sys; sys.modules.update(dict.fromkeys(('pandas', 'scipy', 'sklearn')))\n"
 
 
-@settings(max_examples=250)
+@settings(max_examples=100)
 @given(mixes | st.text(max_size=40))
 def test_any_text_equals_nltk(text):
     assert word_tokenize(text) == nltk.word_tokenize(text)
