@@ -1,12 +1,129 @@
-"""QuestionPairs: what it holds, the course's split, and the real Quora rows."""
+"""QuestionPairs: what they hold, clusters against a union-find by hand, splits, and the real Quora rows."""
 
 import json
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from siamese.data.clusters import clusters
+from siamese.data.clusters import clusters, transitive_closure
 from siamese.data.pairs import QuestionPairs, read_pairs
+from siamese.data.text import folded
 from siamese.errors import ArgumentError, DataError, ShapeError
+
+
+def groups_by_hand(size, edges):
+    """The reference: spread the smallest label along the edges until nothing changes."""
+    labels = list(range(size))
+    for a, b in edges * size:
+        labels[a] = labels[b] = min(labels[a], labels[b])
+    order = sorted(set(labels))
+    return [order.index(label) for label in labels]
+
+
+LETTERS = "abcdefghij"
+letters = st.sampled_from(LETTERS)
+pair_lists = st.lists(st.tuples(letters, letters, st.booleans()), max_size=25)
+
+
+def pairs_of(rows):
+    return QuestionPairs(*([row[at] for row in rows] for at in range(3)))
+
+
+@given(pair_lists)
+def test_clusters_equal_the_reference(rows):
+    joined = clusters(pairs_of(rows))
+    names = list(dict.fromkeys(name for a, b, _ in rows for name in (a, b)))
+    edges = [(names.index(a), names.index(b)) for a, b, duplicate in rows if duplicate]
+    by_hand = groups_by_hand(len(names), edges)
+    expected = dict(zip(names, by_hand))
+    assert joined.questions == names
+    assert joined.question_cluster.tolist() == by_hand
+    assert joined.cluster1.tolist() == [expected[a] for a, _, _ in rows]
+    assert joined.cluster2.tolist() == [expected[b] for _, b, _ in rows]
+    assert joined.sizes.tolist() == [by_hand.count(i) for i in range(len(set(by_hand)))]
+    conflicts = [i for i, (a, b, d) in enumerate(rows) if not d and expected[a] == expected[b]]
+    assert joined.conflict_rows.tolist() == conflicts
+
+
+@given(pair_lists, st.sampled_from([(0.5, 0.5), (0.8, 0.1, 0.1)]), st.integers(0, 9))
+def test_parts_of_a_split_share_no_question_and_hold_every_row_once(rows, fractions, seed):
+    pairs = pairs_of(rows)
+    groups = groups_by_hand(10, [(LETTERS.index(a), LETTERS.index(b)) for a, b, _ in rows])
+    if len({groups[LETTERS.index(a)] for a, _, _ in rows}) < len(fractions):
+        with pytest.raises(DataError):
+            pairs.split_by_cluster(fractions, seed)
+        return
+    parts = pairs.split_by_cluster(fractions, seed)
+    assert all(map(len, parts))
+    assert sorted(i for part in parts for i in part.ids) == list(range(len(rows)))
+    asked = [{*part.question1, *part.question2} for part in parts]
+    assert sum(map(len, asked)) == len(set().union(*asked))
+    again = pairs.split_by_cluster(fractions, seed)
+    assert [part.ids for part in parts] == [part.ids for part in again]
+
+
+def test_groups_of_very_different_size_still_come_near_the_fractions():
+    sizes, fractions = [600, 50, 40, 30] + [1] * 280, (0.8, 0.1, 0.1)
+    names = [f"group {group}" for group, size in enumerate(sizes) for _ in range(size)]
+    pairs = QuestionPairs(names, [f"other {i}" for i in range(1000)], [0, 1] * 500)
+    parts = pairs.split_by_cluster(fractions, 3)
+    assert [len(part) for part in parts] == pytest.approx([1000 * x for x in fractions], abs=1)
+    assert all(part.ids == sorted(part.ids) for part in parts)
+    assert parts[1].ids != pairs.split_by_cluster(fractions, 4)[1].ids
+
+
+def test_case_and_blanks_do_not_hide_a_question_on_both_sides_of_a_split():
+    texts = [f"Question Number {n}?" for n in range(60)]
+    both = [*texts, *(f" {text.lower()}" for text in texts)]
+    train, test = QuestionPairs(both, both, [1, 0] * 60).split_by_cluster((0.8, 0.2))
+    assert not set(map(folded, train.question1)) & set(map(folded, test.question1))
+
+
+def test_a_split_that_is_not_possible_says_why():
+    pairs = QuestionPairs(["a", "b", "c"], ["b", "c", "d"], [1, 0, 1])
+    with pytest.raises(DataError, match=r"into 2 parts .* the 3 pairs form 1 groups"):
+        pairs.split_by_cluster((0.8, 0.2))
+    for fractions in [(0.5, 0.6), (1.0,), (1.2, -0.2), (0.5, np.nan)]:
+        with pytest.raises(ArgumentError, match="add to 1"):
+            pairs.split_by_cluster(fractions)
+
+
+def closure(rows, **options):
+    """What follows from labelled pairs of one-letter questions, as words."""
+    # Any numbers do, as long as a question has one.
+    numbers = tuple(np.array([7 * ord(row[side]) for row in rows]) for side in (0, 1))
+    joined = clusters(pairs_of(rows))
+    one, two, cluster = transitive_closure(numbers, joined, **options)
+    words = [chr(a // 7) + chr(b // 7) for a, b in zip(one.tolist(), two.tolist())]
+    of = dict(zip(joined.questions, joined.question_cluster.tolist()))
+    assert [of[word[0]] for word in words] == cluster.tolist()
+    return words
+
+
+@pytest.mark.parametrize(
+    ("duplicates", "others", "expected"),
+    [
+        ("ab bc cd lm mn", "", ["ac", "ad", "bd", "ln"]),
+        ("", "ab", []),
+        ("ab bc lm mn", "ac", ["ln"]),  # a label against it
+        ("ab bd", "ac", ["ad"]),  # a pair labelled different beside
+    ],
+)
+def test_the_pairs_that_follow_from_labels(duplicates, others, expected):
+    rows = [(*pair, 1) for pair in duplicates.split()] + [(*pair, 0) for pair in others.split()]
+    assert sorted(closure(rows)) == expected
+
+
+def test_a_large_cluster_gives_a_bounded_random_choice():
+    chain = [(chr(i), chr(i + 1), 1) for i in range(0x4E00, 0x4E28)]  # 41 questions
+    some, again, other = (closure(chain, per_question=3, seed=seed) for seed in (1, 1, 2))
+    assert 80 < len(some) <= 123 and len(set(some)) == len(some)
+    assert some == again != other
+
+
+# ---- Pairs, the course's split, the real Quora rows ----
 
 
 def test_columns_must_fit_and_labels_be_0_or_1():

@@ -13,6 +13,7 @@ from programs import output_of
 from small_models import letters
 from threadpoolctl import ThreadpoolController
 
+from siamese import DuplicateDetector
 from siamese.errors import ArgumentError, DataError, MissingDependencyError
 from siamese.search import encoders
 from siamese.search.encoders import find_encoder, is_encoder_name
@@ -242,3 +243,36 @@ def test_a_package_of_another_version_is_one_error(tmp_path, monkeypatch):
     for load in (encoders._use, encoders._wordllama):
         with pytest.raises(DataError, match=r"is damaged or of another version \(.*pip install"):
             load.__wrapped__()
+
+
+# ---- Questions as typed: names and addresses stay ----
+
+SLIPS = {
+    "Why did you recieve it, and beacuse of what?": "Why did you receive it, and because of what?",
+    "Is it diffrent sofware?": "Is it different software?",
+    "Fololwing the intrenet": "Following the internet",
+}
+NO_SLIPS = (
+    "Is Mangalore or Bangalore in Karnataka, and who is Premji?", "layoffs, slimming, thirsty, seduce",
+    "see exampel.com, user@gogle.com, @fololwing, well-konwn, beacuse1 or beCause", "frm teh hte",
+    "Wie groß ist die Wohnungsbaugesellschaft?", "Schokoladenkuchen backen", "",
+    "a" * 10**6,
+)  # fmt: skip
+
+
+def test_slips_are_set_right_and_names_addresses_and_other_words_stay(use):
+    for text, expected in (*SLIPS.items(), *zip(NO_SLIPS, NO_SLIPS)):
+        assert use.respelled(text) == expected
+        assert find_encoder(letters).respelled(text) == text
+
+
+def test_encoders_side_by_side_set_slips_right():
+    assert find_encoder("use+use").respelled("beacuse of it") == "because of it"
+
+
+def test_a_question_as_typed_has_the_vector_of_the_question():
+    detector = DuplicateDetector.pretrained()
+    plain = "How do I receive messages of a different server?"
+    typed = "Hi all, how do I recieve messages of a diffrent server? Thanks in advance!"
+    np.testing.assert_allclose(detector.similarity(plain, typed), 1, atol=1e-6)
+    assert detector.similarity(plain, "How do I remove messages of a different server?") < 0.999

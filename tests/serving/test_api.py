@@ -292,3 +292,27 @@ def test_undo_brings_back_what_decided_before_the_answers(kind):
         taken = [say(address, pair, None) for pair in pairs][-1]
         assert not taken["fitted"] and taken["answers"] == 0
         assert (index.detector.threshold, index.detector.calibration) == before
+
+
+OPTIONS = "--max-examples 30 --seed 1 --generation-database none --no-color --request-timeout 30"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", [None, "secret"])
+def test_no_check_of_the_fuzzer_fails(key, tmp_path, monkeypatch, capsys):
+    """The OpenAPI document and the server are one."""
+    pytest.importorskip("schemathesis")
+    from schemathesis.cli import schemathesis
+
+    monkeypatch.chdir(tmp_path)
+    options = {"ids": range(50), "columns": [{"topic": "rice"}] * 50}
+    index = QuestionIndex.build(make_detector(threshold=0.9), random_questions(50), **options)
+    with running(index, key=key) as address:
+        command = ["run", f"{address}/openapi.json", *OPTIONS.split()]
+        # What a key does not change is covered once.
+        command += ["-H", f"Authorization: Bearer {key}"] if key else ["--phases", "fuzzing"]
+        with pytest.raises(SystemExit) as ended:
+            schemathesis(command)
+    shown = capsys.readouterr().out
+    assert ended.value.code == 0, "\n".join(line[:300] for line in shown.splitlines())
+    assert "Fuzzing (in" in shown and ("Coverage (in" in shown) == bool(key)
