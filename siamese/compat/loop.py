@@ -17,7 +17,8 @@ from trax.supervised import training
 
 from siamese.compat.atomic import explained
 from siamese.compat.process import StopSignals, keeping_generators
-from siamese.errors import DataError, SiameseError
+from siamese.errors import DataError
+from siamese.nn.tower import check_finite
 
 logger = logging.getLogger("siamese")
 # The course's model starts collapsed; many a run leaves it only after hundreds of steps.
@@ -54,7 +55,7 @@ class Loop(training.Loop):
             self._finish()
 
     def _finish(self) -> None:
-        self._check_finite()
+        check_finite(self._model.weights, self._step)
         if self._saved_step != self._step:
             self.save_checkpoint("model")
         if self._step:
@@ -85,21 +86,14 @@ class Loop(training.Loop):
 
     def save_checkpoint(self, basename: str) -> None:
         """Saves as Trax does, but no weights that are not finite, and nothing without an `output_dir`."""
-        self._check_finite()
+        check_finite(self._model.weights, self._step)
         if self._output_dir is not None:
             with explained(self._output_dir):
                 super().save_checkpoint(basename)
             self._saved_step = self._step
 
-    def _check_finite(self) -> None:
-        if not all(np.isfinite(array).all() for array in jax.tree.leaves(self._model.weights)):
-            raise SiameseError(
-                f"The weights are no longer finite numbers at step {self._step}, and are not saved: use "
-                "a smaller learning rate, and look for questions without tokens."
-            )
-
     def _log_training_progress(self, task, total_loss, n_steps, **rest) -> None:
-        self._check_finite()
+        check_finite(self._model.weights, self._step)
         with explained(self._output_dir or ""):
             super()._log_training_progress(task, total_loss, n_steps, **rest)
         self._watch_for_collapse(float(total_loss) / n_steps, n_steps, COLLAPSE_STEPS)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from siamese.errors import ArgumentError
+from siamese.errors import ArgumentError, SiameseError
 
 if TYPE_CHECKING:
     from jax import Array
@@ -195,6 +195,18 @@ def dropped(
         mask = jax.random.bernoulli(jax.random.fold_in(key, 1), stays, x.shape)
         x = jnp.where(mask, x / stays, 0)
     return x, places
+
+
+def check_finite(weights: Any, step: int) -> None:
+    """Raises a SiameseError for weights, arrays in any tree, that training has made NaN or infinite."""
+    import jax
+    import numpy as np
+
+    if not all(np.isfinite(array).all() for array in jax.tree.leaves(weights)):
+        raise SiameseError(
+            f"The weights are no longer finite numbers at step {step}, and are not saved: use a smaller "
+            "learning rate, and look for questions without tokens."
+        )
 
 
 def unit_vectors(xp: ModuleType, x: Any, axis: int = -1) -> Any:

@@ -77,7 +77,8 @@ class PairBatches(Iterator):
         self.pairs = count = len(self._pairs)
         if count < self.batch_size:
             raise ArgumentError(
-                f"{count} pairs make no batch of {self.batch_size}: take a smaller batch_size."
+                f"{count} duplicates make no batch of {self.batch_size}: take a smaller batch_size "
+                "(--batch-size), or give more."
             )
         lengths = TOPIC_LENGTHS if block > 1 else min(max(count // self.batch_size // 8, 2), 14)
         self.lengths = choose_lengths(np.bincount(self._pairs.lengths), lengths)

@@ -59,8 +59,7 @@ def prepare(
     Where `valid` is given, its pairs do both.
 
     Raises:
-      DataError: fewer than two duplicates on either side of the division, or fewer to train on than a
-        batch of like length holds.
+      DataError: fewer than two duplicates on either side of the division.
     """
     duplicates = np.flatnonzero(pairs.is_duplicate)
     cut = len(duplicates) if valid is not None else int(len(duplicates) * TRAIN_SHARE)
@@ -88,20 +87,9 @@ def prepare(
             f"There are {len(duplicates)} duplicates to train and validate on, which divide into "
             f"{cut} and {validation.shape[1]}: at least 2 are needed for each. Give more rows."
         )
-    used = np.concatenate([rows[:, duplicates[:cut]], validation], axis=1)
-    if not ids.lengths[used].all():
-        raise DataError(
-            "A question holds no words for the tokenizer (only blanks or control characters). "
-            "`siamese data FILE` says where; take such rows out."
-        )
 
     rows, sides, is_duplicate = _known_pairs(pairs.rows(0, known), rows[:, :known], config)
     train, labelled = np.flatnonzero(is_duplicate), None
-    if config.batches == "bucketed" and len(train) < config.batch_size:
-        raise DataError(
-            f"There are {len(train)} duplicates to train on, fewer than the batch size of "
-            f"{config.batch_size}. Take a smaller one (--batch-size) or give more duplicates."
-        )
     if config.hard_negatives or config.topic_block > 1:
         similar = SimilarQuestions(ids, rows, sides, config.seed)
     if config.pair_batch_size:

@@ -26,10 +26,10 @@ from siamese.compat.atomic import explained, lock_run, write_text_atomically
 from siamese.compat.process import StopSignals, keeping_generators
 from siamese.compat.progress import progress_bar
 from siamese.data.pairs import QuestionPairs
-from siamese.errors import ArgumentError, CheckpointError, SiameseError
+from siamese.errors import ArgumentError, CheckpointError
 from siamese.evaluation.report import Evaluation
 from siamese.evaluation.thresholds import COURSE_THRESHOLD
-from siamese.nn.tower import Dropout, TowerConfig, init
+from siamese.nn.tower import Dropout, TowerConfig, check_finite, init
 from siamese.search.detector import DuplicateDetector
 from siamese.search.encoders import find_encoder
 from siamese.training.checkpoint import fingerprint, read_checkpoint, write_checkpoint
@@ -166,7 +166,7 @@ class Trainer:
           on_step: called after each step with the trainer and the loss, a JAX number that may not be ready.
 
         Raises:
-          SiameseError: the loss or the weights became NaN or infinite; the checkpoint stays as it is.
+          SiameseError: the weights became NaN or infinite; the checkpoint stays as it is.
           CheckpointError: the directory cannot be written, or another process trains there.
         """
         if self.step >= self.total_steps:
@@ -187,7 +187,6 @@ class Trainer:
                         bar.set_postfix(loss=f"{float(loss):.4f}", refresh=False)
                     if on_step is not None:
                         on_step(self, loss)
-                self._check_finite(float(self._loss_sum))
                 self._write_state("checkpoint")
             finally:
                 self._random_state = random.getstate()
@@ -214,8 +213,8 @@ class Trainer:
 
     def _report(self) -> None:
         """Evaluates, and records the mean loss since the last report."""
+        check_finite(self.state.weights, self.step)
         train_loss = float(self._loss_sum) / self._summed
-        self._check_finite(train_loss)
         losses = [self._evaluate(self.state.weights, batch) for batch in self._valid_batches]
         valid_loss = float(np.mean(losses))
         self._loss_sum, self._summed = np.float32(0), 0
@@ -240,13 +239,6 @@ class Trainer:
             )
         self._collapsed = stays
 
-    def _check_finite(self, loss: float) -> None:
-        if not math.isfinite(loss):
-            raise SiameseError(
-                f"The loss is {loss} at step {self.step}; the last checkpoint stays as it is. Start over "
-                "(--overwrite) with a smaller learning rate, and look for questions without tokens."
-            )
-
     @property
     def _has_patience(self) -> bool:
         losses = [line["valid/loss"] for line in self.history]
@@ -270,13 +262,9 @@ class Trainer:
 
     def _write_state(self, name: str) -> None:
         """Writes all that a resumed run needs, in place of an older file of that name."""
+        check_finite(self.state.weights, self.step)
         if self.output_dir is None:
             return
-        if not all(np.isfinite(array).all() for array in self.weights.values()):
-            raise SiameseError(
-                f"The weights are not finite at step {self.step}; nothing was saved. Start over "
-                "(--overwrite) with a smaller learning rate."
-            )
         facts = {
             "step": self.step,
             "config": dataclasses.asdict(self.config),

@@ -106,14 +106,6 @@ def test_what_is_no_token_id_of_the_vocabulary_is_refused_and_no_question_is_cut
         Encoder(COURSE, weights_of(COURSE)).encode(rows, length=16)
 
 
-def test_dropped_words_of_plain_tokens_are_unknown():
-    weights, tokens = weights_of(MASKED), padded(questions(3), 12)
-    every = Dropout(word=1.0)
-    dropped_all = encode(weights, tokens, MASKED, every, jax.random.key(0))
-    unknown = np.where(tokens == PAD, PAD, 0)
-    np.testing.assert_allclose(dropped_all, encode(weights, unknown, MASKED), atol=1e-6)
-
-
 def test_dropout_zeroes_its_share_and_keeps_the_mean():
     tokens = jnp.where(jnp.arange(5000) % 5 == 0, PAD, 7).reshape(50, 100)
     x, places = dropped(jnp.ones((500, 20)), tokens, tokens, Dropout(0.3, 0.2), jax.random.key(1))

@@ -167,7 +167,7 @@ def test_bucketing_pads_far_less_than_batches_at_random():
         ({"batch_size": 0}, "batch_size"),
         ({"clusters": [1, 2]}, r"clusters must be integers, \[3\] or \[2, 3\]"),
         ({"clusters": [5]}, "clusters must be integers"),
-        ({"batch_size": 4}, "3 pairs make no batch of 4"),
+        ({"batch_size": 4}, "3 duplicates make no batch of 4.*--batch-size"),
         ({"labelled": ([[2]], [[2]], [2])}, "labelled is_duplicate must be 0 or 1"),
         ({"labelled": ([[2]], [[2]], [0, 1])}, "1 labelled pairs, and 2 labels"),
         ({"labelled": ([[2]], [[]], [1])}, "labelled q2.*empty question"),
