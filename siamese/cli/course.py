@@ -185,9 +185,7 @@ def grade(flags: argparse.Namespace) -> Result:
     from siamese.teaching.grade import Limits, grade_class
 
     if os.path.isfile(flags.folder) and not flags.folder.endswith(".ipynb"):
-        raise ArgumentError(
-            f"{flags.folder} is no notebook (.ipynb), and no folder with notebooks."
-        )
+        raise ArgumentError(f"{flags.folder} is no notebook (.ipynb) and no folder.")
     if flags.jobs < 1:
         raise ArgumentError("--jobs is at least 1.")
     if not (0 < flags.cell_limit < 1e9 and 0 <= flags.memory_limit < 1e9):

@@ -109,11 +109,21 @@ def claim_table(flags: Any) -> None:
     others = [v for n, v in vars(flags).items() if n not in ("table", "command")]
     files = [v for v in others if isinstance(v, str) and os.path.exists(v)]
     is_read = any(os.path.samefile(other, path) for other in files)
-    if is_read or (start and not start.startswith(TABLES)):
+    is_ours = is_export(path) if flags.command == "index export" else start.startswith(TABLES)
+    if is_read or (start and not is_ours):
         raise ArgumentError(
-            f"There is {path} already. Only a CSV table that siamese wrote, and that this command does not "
+            f"There is {path} already. Only a table that siamese wrote, and that this command does not "
             "read, is replaced: name another file."
         )
+
+
+def is_export(path: str) -> bool:
+    """Whether a file is the Parquet table of an index."""
+    import pyarrow.parquet
+
+    with contextlib.suppress(pyarrow.ArrowException):  # It is not Parquet.
+        return pyarrow.parquet.read_schema(path).names[-1:] == ["vector"]
+    return False
 
 
 def table_result(

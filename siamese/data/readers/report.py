@@ -32,13 +32,6 @@ class ReadReport:
       first_problem: the first bad row, in words.
       repeated: the lines that stand in many bodies of a list.
       notes: other remarks, in words.
-
-    Example:
-      >>> report = ReadReport("pairs.csv", rows=3, kept=2)
-      >>> report.add("empty", [4])
-      >>> print(report)
-      pairs.csv: 3 rows read, 2 kept
-        1 row with an empty question (line 4): left out
     """
 
     path: str
