@@ -8,7 +8,6 @@ import pytest
 from command_flags import FLAGS
 from corpus_parts import small_corpus
 from pair_files import write_pairs
-from programs import output_of
 
 import siamese
 from siamese import DuplicateDetector
@@ -22,13 +21,6 @@ def test_fourteen_commands_show_examples(command, run):
     # The first page names every command, in an example too.
     names = (name for name in FLAGS if name.startswith(command) and name not in ("", "index"))
     assert all(f"siamese {name} " in shown for name in names)
-
-
-def test_the_parser_loads_neither_jax_nor_trax():
-    code = "import sys; from siamese.cli.main import build_parser; build_parser(); " + (
-        "print([m for m in ('jax', 'trax', 'tensorflow', 'sklearn', 'nltk') if m in sys.modules])"
-    )
-    assert output_of(code).strip() == "[]"
 
 
 def test_a_package_that_a_command_lacks_is_named(refused, monkeypatch):
