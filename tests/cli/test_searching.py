@@ -164,8 +164,9 @@ def test_evaluate_measures_a_search_with_a_weight_chosen_on_other_queries(tmp_pa
     (tmp_path / "relevant.csv").write_text("query_id,id\nq2,9\nq3,5\nq1,7\n,5\n")
     code, _, err = run(*command, "relevant.csv")
     assert code == 2 and "line 5: no query_id or no id" in err
-    (tmp_path / "one.csv").write_text("query_id,id\nq1,5\n")
-    assert "the index" in run(*command, "one.csv")[1].splitlines()[-1]
+    for known, place, words in (("q1,5", 1, "the index"), ("q9,5", 2, "names no query of new.csv")):
+        (tmp_path / "one.csv").write_text(f"query_id,id\n{known}\n")
+        assert words in run(*command, "one.csv")[place].splitlines()[-1]
 
 
 def test_groups_keep_their_ids_when_questions_are_added(tmp_path, run, rows, old):

@@ -35,6 +35,7 @@ def test_hard_negatives_are_of_other_clusters_and_moderate_cosine():
     assert not np.array_equal(few[0], few[2])
     nothing_in_common = similar(Ragged.from_lists([[5], [6], [], []]))
     assert [len(side) for side in nothing_in_common.hard_negatives(5)] == [0, 0]
+    assert nothing_in_common.topic_order(np.arange(2), 1).tolist() == [0, 1]
 
 
 def test_the_order_brings_topics_together():

@@ -80,6 +80,7 @@ def test_folded_is_applied_in_building_counting_looking_and_encoding():
         (lambda: Vocabulary(["a", 5]), "not 5"),
         (lambda: Vocabulary.from_pairs(["a b"], ["c"]), "list of tokens"),
         (lambda: Vocabulary.from_pairs([["a"]], []), "1 questions and tokens2 0"),
+        (lambda: Vocabulary().encode([5]), "not 5"),
     ],
 )
 def test_bad_arguments(make, message):
