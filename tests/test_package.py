@@ -6,7 +6,6 @@ import functools
 import importlib
 import os
 import pkgutil
-import re
 from pathlib import Path
 
 import pytest
@@ -140,11 +139,6 @@ def test_without_trax_the_tool_trains_and_answers_and_the_course_says_so(tmp_pat
     )
     assert "\nThis needs Trax, which is not installed" in shown
     assert "\nsiamese demo: This needs Trax, which is not installed" in shown
-
-
-def test_no_message_tells_to_install_siamese_from_an_index():
-    for path in PACKAGE.rglob("*.py"):
-        assert not re.search(r"pip install ['\"]?siamese\b", path.read_text(encoding="utf-8")), path
 
 
 def test_the_package_is_typed_and_the_citation_names_this_version():

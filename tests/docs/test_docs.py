@@ -140,8 +140,6 @@ def test_commands_flags_and_make_targets_in_the_text_exist(page):
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
     lines = "\n".join(code_in_text(page) + blocks(page, "sh", "bash", ""))
     assert set(re.findall(r"^make (?:[A-Z]+=\S+ )*([a-z-]+)", lines, re.M)) <= targets
-    # The package of that name on the package index is unrelated.
-    assert not re.search(r"pip install ['\"]?siamese\b", page.read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")

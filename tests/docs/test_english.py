@@ -26,6 +26,7 @@ INSTEAD = {
     r"what you take along": "key points",
     r"wants its time": "takes time",
     r"one flatters|on one's own labelled": "you, your",
+    r"pip install ['\"]?siamese\b": "pip install .: the package of that name is unrelated",
 }
 
 

@@ -68,16 +68,6 @@ def test_predict_follows_the_threshold_for_one_and_for_many(detector):
     assert detector.similarity(one, []).shape == (0,) and detector.predict([], []).tolist() == []
 
 
-def test_odd_questions_and_unknown_words_have_an_answer(detector):
-    for text in ODD.values():
-        nothing = not text.strip()
-        assert detector.similarity(text, text) == pytest.approx(0 if nothing else 1, abs=1e-5)
-        assert detector.predict(text, "how far ?") in (True, False)
-        assert detector.similarity(text, "how far ?") == 0 or not nothing
-    assert detector.unknown_words("how xyzzy is plugh ?") == ["xyzzy", "plugh"]
-    assert detector.similarity("how xyzzy ?", "how plugh ?") == pytest.approx(1, abs=1e-6)
-
-
 def test_the_command_answers_by_a_saved_model_without_what_takes_long_to_import(tmp_path):
     path = make_detector().save(tmp_path / "model")
     code = """

@@ -294,7 +294,7 @@ def test_undo_brings_back_what_decided_before_the_answers(kind):
         assert (index.detector.threshold, index.detector.calibration) == before
 
 
-OPTIONS = "--max-examples 30 --seed 1 --generation-database none --no-color --request-timeout 30"
+OPTIONS = "--max-examples 20 --seed 1 --generation-database none --no-color --request-timeout 30"
 
 
 @pytest.mark.slow
