@@ -177,7 +177,6 @@ class Trainer:
         )
         lock = lock_run(self.output_dir) if self.output_dir else nullcontext()
         with lock, keeping_generators(), bar, StopSignals() as signals:
-            self._write_metrics()  # Those of a killed run may be ahead of its step.
             random.setstate(self._random_state)
             try:
                 while self.step < self.total_steps and not signals.received and self._has_patience:
@@ -219,7 +218,6 @@ class Trainer:
         valid_loss = float(np.mean(losses))
         self._loss_sum, self._summed = np.float32(0), 0
         self.history.append({"step": self.step, "train/loss": train_loss, "valid/loss": valid_loss})
-        self._write_metrics()
         if valid_loss == min(line["valid/loss"] for line in self.history):
             self._write_state("best")
         self._watch()
@@ -248,12 +246,6 @@ class Trainer:
 
     # ---- The run's directory ----
 
-    def _write_metrics(self) -> None:
-        """Writes metrics.jsonl: a JSON object on a line of its own for each evaluation."""
-        if self.output_dir is not None:
-            lines = "".join(f"{json.dumps(line)}\n" for line in self.history)
-            write_text_atomically(self.output_dir / "metrics.jsonl", lines, CheckpointError)
-
     def _remove_run(self) -> None:
         with lock_run(self.output_dir):
             for name in _FILES:
@@ -261,7 +253,7 @@ class Trainer:
                     (self.output_dir / name).unlink(missing_ok=True)
 
     def _write_state(self, name: str) -> None:
-        """Writes all that a resumed run needs, in place of an older file of that name."""
+        """Writes all that a resumed run needs, in place of an older file of that name; and the history."""
         check_finite(self.state.weights, self.step)
         if self.output_dir is None:
             return
@@ -274,6 +266,8 @@ class Trainer:
             "summed": self._summed,
             "history": self.history,
         }
+        lines = "".join(f"{json.dumps(line)}\n" for line in self.history)
+        write_text_atomically(self.output_dir / "metrics.jsonl", lines, CheckpointError)
         write_checkpoint(self.output_dir / f"{name}.safetensors", self.state, facts)
 
     def _load_checkpoint(self) -> None:
