@@ -58,9 +58,8 @@ def read_course_model(path: os.PathLike | str) -> CourseModel:
         )
     weights, step = content["flat_weights"], content.get("step", 0)
     if type(weights) is int:  # The compression level: the weights are in a file of their own.
-        beside = path.with_name(f"{path.name.removesuffix('.pkl.gz')}.weights.npy.gz")
-        older = path.with_name(path.name + ".npy")
-        weights = read_arrays(older if older.exists() and not beside.exists() else beside)
+        name = f"{path.name.removesuffix('.pkl.gz')}.weights.npy.gz"
+        weights = read_arrays(path.with_name(name))
     numbers = (np.ndarray, np.generic, int, float)
     if not isinstance(weights, (list, tuple)) or not all(isinstance(w, numbers) for w in weights):
         raise CheckpointError(f"{path} is damaged: its weights are not a list of arrays.")

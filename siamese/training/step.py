@@ -89,9 +89,8 @@ class Network(NamedTuple):
     # Of the seen weights, a batch and a JAX random key (None: no dropout): the vectors of its questions,
     # float32 [2 * (batch + pairs), d], in the order of its places.
     vectors: Callable[[dict, Batch, Any], Any]
-    whole: Callable[
-        [dict, dict, Batch], dict
-    ]  # the seen weights' gradients as those of all weights
+    # The seen weights' gradients as those of all weights.
+    whole: Callable[[dict, dict, Batch], dict]
 
 
 def tower_network(
@@ -181,24 +180,22 @@ def to_device(batch: tuple, vocab_size: int, mesh: jax.sharding.Mesh | None = No
       ArgumentError: the batch does not divide by the number of devices: to cut or fill it would change
         the loss.
     """
-    q1, q2, *rest = (np.asarray(part) for part in batch)
-    names = getattr(batch, "_fields", ("q1", "q2"))[2:]
-    extra = dict(zip(names, rest))
-    sides = [[q1, extra.pop("labelled_q1", None)], [q2, extra.pop("labelled_q2", None)]]
-    parts = [part for side in sides for part in side if part is not None]
-    length = max(part.shape[1] for part in parts)
+    parts = dict(zip(getattr(batch, "_fields", ("q1", "q2")), map(np.asarray, batch)))
+    names = ("q1", "labelled_q1", "q2", "labelled_q2")
+    sides = [parts.pop(name) for name in names if name in parts]
+    length = max(side.shape[1] for side in sides)
     tokens = np.concatenate([
-        np.pad(part, ((0, 0), (0, length - part.shape[1])), constant_values=PAD) for part in parts
+        np.pad(side, ((0, 0), (0, length - side.shape[1])), constant_values=PAD) for side in sides
     ])  # fmt: skip
     words, places = words_of(tokens, vocab_size)
-    result = Batch(words, places, **extra)
+    result = Batch(words, places, **parts)
     if mesh is None:
         return result
-    count = mesh.devices.size
-    if len(q1) % count or len(tokens) // 2 % count:
+    pairs, count = len(sides[0]), mesh.devices.size
+    if pairs % count or len(tokens) // 2 % count:
         raise ArgumentError(
-            f"A batch of {len(q1)} pairs does not divide by {count} devices. "
-            f"Use a batch size of {-(-len(q1) // count) * count}."
+            f"A batch of {pairs} pairs does not divide by {count} devices. "
+            f"Use a batch size of {-(-pairs // count) * count}."
         )
     spec = jax.sharding.PartitionSpec
     spread, whole = (jax.sharding.NamedSharding(mesh, s) for s in (spec("batch"), spec()))
