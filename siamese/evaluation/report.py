@@ -13,7 +13,7 @@ from siamese.data.tokenizer import word_tokenize
 from siamese.evaluation.bootstrap import Interval, resampled
 from siamese.evaluation.calibration import expected_calibration_error
 from siamese.evaluation.metrics import check_scores, evaluate_scores, metric_values
-from siamese.evaluation.thresholds import COURSE_THRESHOLD, best_threshold
+from siamese.evaluation.thresholds import best_threshold
 
 # What the table shows, in this order, and the titles.
 FIGURES = {
@@ -33,12 +33,11 @@ class Evaluation:
       threshold: a pair counts as a duplicate where its score is above it.
       threshold_from: where it was chosen, such as "best accuracy on the validation rows".
       probabilities: float [n], calibrated probabilities; None without a calibration.
-      measure: what the scores are; of a 'cosine' the accuracy at the course's 0.7 stands beside.
+      measure: what the scores are, 'cosine' or 'probability'.
       encoder: name and scores, float [n], of an encoder without training.
 
     Attributes:
       metrics: `Metrics` at the threshold.
-      course_accuracy: the accuracy at 0.7; None where the scores are no cosines.
       baselines: name -> `Metrics`; their thresholds are chosen on these pairs.
       calibration_error: None without probabilities.
       The others are the arguments: scores float64, labels bool.
@@ -66,10 +65,6 @@ class Evaluation:
         self.threshold_from, self.probabilities = threshold_from, probabilities
         self.measure = measure
         self.metrics = evaluate_scores(scores, labels, threshold)
-        self.course_accuracy = None
-        if measure == "cosine":
-            answers = self.scores > COURSE_THRESHOLD
-            self.course_accuracy = float(np.mean(answers == self.labels))
         self.encoder = encoder and encoder[0]
         yes = self.metrics.base_rate > 0.5
         constant = evaluate_scores(np.full(len(self.labels), float(yes)), labels, 0.5)
@@ -98,7 +93,6 @@ class Evaluation:
             **self.metrics.to_dict(),
             "measure": self.measure,
             "threshold_from": self.threshold_from,
-            "course_accuracy": self.course_accuracy,
             "intervals": {name: [each.low, each.high] for name, each in self.intervals.items()},
             "baselines": {name: metrics.to_dict() for name, metrics in self.baselines.items()},
             "encoder": self.encoder,
@@ -131,8 +125,6 @@ class Evaluation:
         for name, title in FIGURES.items():
             beside = (f"{getattr(other, name):.3f}" for other in others.values())
             rows.append((title, str(self.intervals[name]), *beside))
-        if self.course_accuracy is not None:
-            rows.append(("accuracy at 0.7", f"{self.course_accuracy:.3f} (the course's)"))
         if self.calibration_error is not None:
             rows.append(("calibration error", f"{self.calibration_error:.3f} (15 bins)"))
         table = (
