@@ -94,7 +94,6 @@ def _partners(fn):
 _PLAIN = {"shuffle": False}
 check_data_generator = Exercise(
     "data_generator",
-    "endless padded batches.",
     [
         Case("one batch in order", (_drawn, 2), {"count": 1, "strict": True, **_PLAIN}),
         Case("the longest question decides the length", (_drawn, 1), {"count": 5, **_PLAIN}),
@@ -178,7 +177,6 @@ def _share(fn, n, batch_size, threshold, labels=int, pad=1):
 
 check_classify = Exercise(
     "classify",
-    "the share of pairs whose answer, ``dot(v1, v2) > threshold``, is right.",
     [
         Case("24 pairs in batches of 8", (24, 8, 0.45)),
         Case("another threshold", (24, 8, -0.3)),
@@ -274,7 +272,6 @@ def _vectors(first, second):
 
 check_predict = Exercise(
     "predict",
-    "whether the cosine of the two questions is above the threshold.",
     [
         Case("two questions alike", ("How old are you?", "How old are you ?", 0.7)),
         Case("two questions about other things", ("What is your age?", "Why Cats", 0.7)),

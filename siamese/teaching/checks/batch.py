@@ -9,7 +9,6 @@ from .results import same
 
 check_cosine_similarity = Exercise(
     "cosine_similarity",
-    "two float vectors [d] -> their cosine, a number.",
     [
         Case("two vectors that are nearly parallel", (np.array([1.0, 2, 3]), np.array([1, 2, 3.5]))),
         Case("opposite vectors", (np.array([1.0, 2, 3]), -np.array([1.0, 2, 3]))),
@@ -23,7 +22,6 @@ check_cosine_similarity = Exercise(
 
 check_triplet_loss = Exercise(
     "triplet_loss",
-    "cosine with the positive, cosine with the negative, margin -> the loss of a triplet, a number.",
     [
         Case("a negative too near", (0.6, 0.5, 0.25)),
         Case("a negative nearer than the positive", (0.1, 0.8, 0.3)),
@@ -50,7 +48,6 @@ def random_scores(batch: int, seed: int) -> np.ndarray:
 
 check_mean_negative = Exercise(
     "mean_negative",
-    "float [batch, batch] -> mean of each row's negatives [batch].",
     [
         Case("the documents' four pairs", (HAND_MADE,)),
         Case("five pairs, rows and columns different", (random_scores(5, 1),)),
@@ -71,7 +68,6 @@ def _is_closest(closest, expected, scores) -> bool:
 
 check_closest_negative = Exercise(
     "closest_negative",
-    "float [batch, batch] -> each row's closest negative [batch]: the lecture's, or the hardest.",
     [
         Case("the documents' four pairs", (HAND_MADE,)),
         Case("five pairs, rows and columns different", (random_scores(5, 1),)),

@@ -10,7 +10,6 @@ from .results import Odd
 _STATES = np.random.default_rng(1).normal(size=(3, 4, 4))
 check_masked_mean = Exercise(
     "masked_mean",
-    "[batch, length, d], [batch, length] -> [batch, d].",
     [Case(name, (_STATES[: len(tokens), : len(tokens[0]), :d], np.array(tokens, np.int32)))
      for name, d, tokens in (
         ("two questions of three and two words", 3, [[5, 6, 7, 1], [8, 9, 1, 1]]),
@@ -26,7 +25,6 @@ check_masked_mean = Exercise(
 
 check_count_false_negatives = Exercise(
     "count_false_negatives",
-    "labels [batch] -> ordered pairs (i, j) that share one.",
     [Case(name, (np.array(clusters),)) for name, clusters in (
         ("three of one cluster", [7, 3, 7, 5, 7]),
         ("all different", [4, 1, 3, 2]),
@@ -61,7 +59,6 @@ _CLASSES = (
 _WEAK = np.array([[0.8, 0.6], [0.6, 0.8], [0.0, 1.0], [1.0, 0.0]]), ["b", "c", "a", "c"]
 check_one_shot = Exercise(
     "one_shot",
-    "the best example's name, or None.",
     [Case(name, (np.array(vector), *examples, threshold)) for name, vector, examples, threshold in (
         ("a vector near one example", [0.8, 0.6], (_COMPASS, _FIVE), 0.7),
         ("nothing above the threshold", [0.0, -1.0], (_COMPASS, _FIVE), 0.7),

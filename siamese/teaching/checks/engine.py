@@ -113,7 +113,6 @@ class Exercise:
     """
 
     name: str  # of the function, and of its section in the sheets
-    about: str  # arguments and result, with shapes
     table: list[Case]  # the cases in order, the plainest first
     _: KW_ONLY
     variants: tuple[str, ...] = ("",)  # forms added to each mistake's: what often stands beside it
@@ -142,7 +141,7 @@ class Exercise:
         self._expected: dict[str, list] = {}
         self.failed = self.hinted = 0  # tries, and hints that were shown
         self.__name__ = "check_" + re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.name).lower()
-        self.__doc__ = f"Checks ``{self.signature}``: {self.about}"
+        self.__doc__ = f"Checks ``{self.signature}``."
 
     def __call__(self, fn: Callable) -> Score:
         """Scores the function, prints the score and returns it."""

@@ -13,7 +13,6 @@ _LABELS = np.array([1, 0, 1, 0, 0, 0, 1, 0])
 
 check_accuracy_at = Exercise(
     "accuracy_at",
-    "the share of right answers, with ``>``.",
     [
         Case("eight pairs at 0.6", (_SCORES, _LABELS, 0.6)),
         Case("the same pairs at another threshold", (_SCORES, _LABELS, 0.15)),
@@ -37,7 +36,6 @@ def _is_best(actual, expected, scores, labels) -> bool:
 
 check_best_threshold = Exercise(
     "best_threshold",
-    "a threshold with the highest accuracy (``>``).",
     [Case(name, (np.array(scores, float), np.array(labels))) for name, scores, labels in (
         ("eight pairs", _SCORES, _LABELS),
         ("duplicates and others well apart", [0.1, 0.9, 0.3, 0.85, 0.2, 0.8], [0, 1, 0, 1, 0, 1]),
@@ -59,7 +57,6 @@ _P = np.array([0.03, 0.08, 0.17, 0.22, 0.24, 0.41, 0.47, 0.66, 0.68, 0.83, 0.94,
 _Y = np.array([0, 1, 0, 0, 1, 1, 0, 1, 0, 1, 1, 1])
 check_expected_calibration_error = Exercise(
     "expected_calibration_error",
-    "with bins of equal width (Naeini, Cooper and Hauskrecht, 2015).",
     [
         Case("twelve pairs in ten bins", (_P, _Y)),
         Case("the same in four bins", (_P, _Y, 4)),

@@ -14,7 +14,6 @@ from .submission import Learner
 
 check_modified_loss = Exercise(
     "modified_loss",
-    "float [batch, batch], rows question1 -> the loss with a margin of 0.25, a number.",
     [
         Case("the documents' four pairs", (HAND_MADE,)),
         Case("five pairs, rows and columns different", (random_scores(5, 1),)),
@@ -104,14 +103,12 @@ _CASES = [
 _OPTIONS = {"observe": _loss, "seconds": 30, "trax": True}
 check_triplet_loss_fn = Exercise(
     "TripletLossFn",
-    "unit rows [batch, d] twice -> the loss, a number: that of any edition of the course.",
     _CASES,
     **_OPTIONS,
 )
 _LATER, _EARLIER, _ = map(check_triplet_loss_fn.made, check_triplet_loss_fn.answers.values())
 check_symmetric_loss = Exercise(
     "symmetric_loss",
-    "negatives averaged, or both losses added; the score's note names the answer.",
     _CASES,
     scope={"edition2023": _LATER, "edition2022": _EARLIER},
     **_OPTIONS,

@@ -29,7 +29,6 @@ def _unit(fn, x, compiled=False):
 
 check_normalize = Exercise(
     "normalize",
-    "float [batch, d] -> the same with rows of length 1; runs compiled.",
     [
         Case("two rows of five", (np.array([[0.77, 0.02, 0.63, 0.75], [0.22, 0.2, 0.76, 0.17]]),)),
         Case("negative numbers", (np.array([[-3.0, 4], [-5, -12], [0.5, -0.5]]),)),
@@ -157,7 +156,6 @@ _TOWER_CASES = [Case(name, (name,)) for name in _NAMES]
 
 check_shared_towers = Exercise(
     "shared_towers",
-    "a model of one tower.",
     _TOWER_CASES,
     observe=lambda fn, name: _facts(fn)[name],
     trace=_structure,
@@ -185,7 +183,6 @@ def _assignment_fact(fn, name):
 _MORE = [Case(n, (n,)) for n in ("the printed model", "its default arguments", "mode='predict'")]
 check_siamese = Exercise(
     "Siamese",
-    "the assignment's model.",
     [*_TOWER_CASES, *_MORE],
     observe=_assignment_fact,
     trace=_structure,
@@ -262,7 +259,6 @@ _FACTS = ("it returns a loop that has not trained yet", "the model and the loss 
           "output_dir", "the learning rate at steps 1, 100, 400, 1600 and 6400")  # fmt: skip
 check_train_model = Exercise(
     "train_model",
-    "a training.Loop that is ready to run.",
     [Case(name, (name,)) for name in _FACTS],
     observe=lambda fn, name: _loop(fn)[name],
     trace=lambda fn: [*_loop(fn).values()],

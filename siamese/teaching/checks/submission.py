@@ -6,7 +6,6 @@ import ast
 import contextlib
 import copy
 import dis
-import functools
 import inspect
 import linecache
 import os
@@ -69,15 +68,10 @@ class Learner(Watched):
         if not callable(fn):
             raise NotWritten(f"{name} is not a function but {type(fn).__name__}")
         super().__init__(fn)
-        inner = fn
-        with contextlib.suppress(ValueError):  # It wraps itself.
-            inner = inspect.unwrap(inner)
-            while isinstance(inner, functools.partial):
-                inner = inspect.unwrap(inner.func)
-        module = str(getattr(inner, "__module__", ""))
+        module = str(getattr(fn, "__module__", ""))
         if module.split(".")[0] in ("siamese", "trax"):
             raise NotWritten(f"this is the function of {module}: write your own")
-        code = getattr(inner, "__code__", None)
+        code = getattr(fn, "__code__", None)
         self.unused = _unused(code) if code else set()
         self.file = code.co_filename if code else ""
 
