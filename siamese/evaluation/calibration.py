@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese.data.arguments import one_of, whole_number
+from siamese.data.arguments import whole_number
 from siamese.errors import ArgumentError, CheckpointError
 from siamese.evaluation.metrics import check_scores
 
@@ -99,21 +99,16 @@ def logistic(x: np.ndarray) -> np.ndarray:
     return 0.5 + 0.5 * np.tanh(x / 2)  # Never overflows, unlike 1 / (1 + exp(-x)).
 
 
-def reliability_curve(
-    probabilities: Any, labels: Any, bins: int = 15, strategy: str = "equal_mass"
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """How often pairs of a probability really are duplicates.
+def expected_calibration_error(probabilities: Any, labels: Any, bins: int = 15) -> float:
+    """Mean gap between the predicted probability and the share of duplicates, over bins.
+
+    ``sum over bins of count / n * |share of duplicates - mean probability|`` (Naeini, Cooper and
+    Hauskrecht, 2015). The bins hold about as many pairs each.
 
     Args:
       probabilities: float [n], from 0 to 1; ArgumentError beyond.
       labels: bool or 0/1 [n].
-      bins: at most so many.
-      strategy: 'equal_mass' cuts at the quantiles, so that bins hold about as many pairs each (pairs
-        of one probability stay together); 'equal_width' cuts 0 to 1 into equal parts.
-
-    Returns:
-      For each bin that holds pairs: their mean probability, float64; the share of duplicates among
-      them, float64; their number, int64.
+      bins: at most so many: pairs of one probability stay together.
     """
     values, truth = check_scores(probabilities, labels, both=False)
     if values.min() < 0 or values.max() > 1:
@@ -122,22 +117,6 @@ def reliability_curve(
             "Give calibrated probabilities, not scores."
         )
     whole_number(bins, "bins", 1)
-    one_of(strategy, "strategy", ("equal_mass", "equal_width"))
-    edges = np.arange(1, bins) / bins
-    edges = np.quantile(values, edges) if strategy == "equal_mass" else edges
+    edges = np.quantile(values, np.arange(1, bins) / bins)
     index = np.searchsorted(edges, values, side="right")  # bin k: edges[k-1] <= p < edges[k]
-    total, hits, count = (np.bincount(index, of, bins) for of in (values, truth, None))
-    used = count > 0
-    return total[used] / count[used], hits[used] / count[used], count[used]
-
-
-def expected_calibration_error(
-    probabilities: Any, labels: Any, bins: int = 15, strategy: str = "equal_mass"
-) -> float:
-    """Mean gap between the predicted probability and the share of duplicates, over bins.
-
-    ``sum over bins of count / n * |share of duplicates - mean probability|`` (Naeini, Cooper and
-    Hauskrecht, 2015). Arguments as `reliability_curve`.
-    """
-    probability, share, count = reliability_curve(probabilities, labels, bins, strategy)
-    return float(np.average(np.abs(share - probability), weights=count))
+    return float(np.abs(np.bincount(index, truth - values)).sum() / len(values))

@@ -11,7 +11,6 @@ from siamese.evaluation.calibration import (
     Calibration,
     expected_calibration_error,
     fit_calibration,
-    reliability_curve,
 )
 
 
@@ -54,20 +53,18 @@ def test_a_damaged_calibration_is_refused(change):
         Calibration.from_dict({"n": 5, "slope": 1.0, "intercept": 0.0} | change)
 
 
-def test_reliability_equals_scikit_learn_and_the_error_is_as_by_hand():
+def test_the_error_is_that_of_scikit_learns_bins_of_equal_mass():
     scores, labels = drawn(3000)
-    for ours, theirs in (("equal_width", "uniform"), ("equal_mass", "quantile")):
-        share, mean = calibration_curve(labels, logistic(scores), n_bins=15, strategy=theirs)
-        curve = reliability_curve(logistic(scores), labels, 15, ours)
-        np.testing.assert_allclose(curve[:2], [mean, share])
-        assert curve[2].sum() == 3000
-    probabilities, labels = [0.1, 0.1, 0.3, 0.6, 0.9, 0.9], [0, 1, 0, 1, 1, 1]
-    expected = 0.5 * abs(1 / 3 - 0.5 / 3) + 0.5 * abs(1 - 0.8)
-    error = expected_calibration_error(probabilities, labels, 2, "equal_width")
-    assert error == pytest.approx(expected)
+    share, mean = calibration_curve(labels, scores**2, n_bins=15, strategy="quantile")
+    expected = np.abs(share - mean).mean()  # 200 pairs in each
+    assert expected_calibration_error(scores**2, labels) == pytest.approx(expected)
+    # Two bins, of the pairs below and from 0.3 on.
+    probabilities, labels = [0.1, 0.1, 0.3, 0.3, 0.9, 0.9], [0, 1, 0, 1, 1, 1]
+    expected = (abs(1 - 0.2) + abs(3 - 2.4)) / 6
+    assert expected_calibration_error(probabilities, labels, 2) == pytest.approx(expected)
 
 
 def test_what_is_no_probability_or_no_bin_is_refused():
-    for changes in ({"probabilities": [0.1, 1.5]}, {"bins": 0}, {"strategy": "fair"}):
-        with pytest.raises(ArgumentError, match=r"from 0 to 1|bins must|strategy must"):
-            reliability_curve(**{"probabilities": [0.1, 0.5], "labels": [0, 1]} | changes)
+    for changes in ({"probabilities": [0.1, 1.5]}, {"bins": 0}):
+        with pytest.raises(ArgumentError, match=r"from 0 to 1|bins must"):
+            expected_calibration_error(**{"probabilities": [0.1, 0.5], "labels": [0, 1]} | changes)
