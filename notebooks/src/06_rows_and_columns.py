@@ -109,7 +109,7 @@ plot_similarity_matrix(scores, title="along the rows")
 
 # %% hidden=true alt="The same matrix transposed, so that its rows are the columns. The dashed boxes now mark 0.3, 0.1, 0.3 and -0.1."
 # @title Picture: along the columns
-figure = plot_similarity_matrix(scores.T, title="along the columns (the matrix transposed)")
+figure = plot_similarity_matrix(scores.T, title="along the columns")
 figure.axes[0].set(xlabel="question 1", ylabel="question 2")
 figure
 

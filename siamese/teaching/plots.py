@@ -21,7 +21,6 @@ STYLE = {
     **{"lines.linewidth": 1.8, "hatch.linewidth": 0.6, "figure.dpi": 110},
     **{"legend.frameon": False, "legend.fontsize": 9},
 }
-_CURVES = ((DARK, "-", ""), (LIGHT, "--", "o"), (GREY, "-.", "s"), (RED, ":", "^"))
 _CLOSEST = {"hardest": "hardest negative", "semi_hard": "closest negative, masked"}
 
 
@@ -46,9 +45,9 @@ def plot_losses(history: Mapping[str, Sequence[tuple[float, float]]], margin: fl
     """
     with new_picture() as figure:
         axes = figure.add_subplot()
-        for (colour, line, marker), (name, curve) in zip(_CURVES, history.items()):
-            axes.plot(*np.array(curve, float).T, line, color=colour, marker=marker, markersize=4,
-                      markevery=max(1, len(curve) // 10), label=name)  # fmt: skip
+        axes.set_prop_cycle(color=[DARK, LIGHT, GREY, RED], linestyle=["-", "--", "-.", ":"])
+        for name, curve in history.items():
+            axes.plot(*np.array(curve, float).T, label=name)
         axes.axhline(2 * margin, color="black", linewidth=0.8, linestyle=(0, (1, 3)),
                      label="2 × margin: all vectors equal")  # fmt: skip
         axes.set(title="Loss", xlabel="step", ylabel="loss a pair")
@@ -124,16 +123,11 @@ def plot_similarity_matrix(
         [textwrap.fill(text, 26).replace("$", r"\$") for text in side] for side in (rows, columns)
     )  # a dollar sign would start a formula
     lines = max((text.count("\n") + 1 for text in [*beside_rows, *below_columns]), default=0)
-    side = min(max(3.4, max(0.55, 0.14 * lines) * len(scores) + (0 if lines else 2.2)), 9.0)
-    with new_picture(*((side + 2, side + 3.2) if lines else (side + 1, side))) as figure:
+    side = max(3.4, max(0.55, 0.14 * lines) * len(scores))
+    with new_picture(side + 2 * bool(lines), side + (2.4 if lines else 0.8)) as figure:
         axes = figure.add_subplot()
-        # Pale colours: the boxes stay visible.
-        image = axes.imshow(scores, cmap="PuOr", vmin=-1.7, vmax=1.7)
-        # The key stands where it leaves the cells their width.
-        place = {"location": "top", "aspect": 30} if lines else {"shrink": 0.8}
-        bar = figure.colorbar(image, ax=axes, label="cosine (white: 0)", **place)
-        bar.ax.set(**{"xlim" if lines else "ylim": (-1, 1)})
-        bar.set_ticks([-1, -0.5, 0, 0.5, 1])
+        # Pale colours, so that boxes and numbers stay visible: below 0 orange, above it violet.
+        axes.imshow(scores, cmap="PuOr", vmin=-1.7, vmax=1.7)
         for (i, j), value in np.ndenumerate(scores):
             axes.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=9)
         for cells, style in marks.values():

@@ -297,34 +297,33 @@ def test_keyboard_interrupt_gets_through(check):
         check.score(interrupted)
 
 
-def test_every_exercise_has_its_check_and_three_hints(capsys):
+@pytest.fixture
+def untried(monkeypatch):
+    for check in CHECKS.values():
+        monkeypatch.setattr(check, "failed", 0)
+        monkeypatch.setattr(check, "hinted", 0)
+
+
+def test_every_exercise_has_three_hints_and_then_its_solution(untried, capsys):
     names = [name for exercises in checks.EXERCISES.values() for name in exercises]
     assert sorted(checks.EXERCISES) == [*range(1, 9)] and len(names) == len(set(names)) == 20
     for name, check in CHECKS.items():
         assert name in check.__doc__ and check.__name__ in checks.__all__
-        for _ in range(4):
-            checks.hint(name)
-        first, second, third, again = capsys.readouterr().out.splitlines()
+        for show in (checks.solution, *[checks.hint] * 4, checks.solution):
+            show(name)
+        closed, first, second, third, again, *solution = capsys.readouterr().out.splitlines()
+        assert "opens after 3 tries" in closed and solution[0].startswith(f"def {name}(")
         assert len({first, second, third}) == 3 and third == again
         assert first.startswith("1 of 3: ") and third.startswith("3 of 3: ")
     with pytest.raises(siamese.ArgumentError, match=r"no exercise 'loss'.*closest_negative"):
         checks.hint("loss")
 
 
-@pytest.mark.parametrize(
-    "show",
-    [
-        lambda: checks.hint("mean_negative"),
-        lambda: checks.check_mean_negative(lambda s: s.mean(axis=1)),
-    ],
-)
-def test_the_solution_opens_after_three_tries_or_hints(show, capsys, monkeypatch):
-    monkeypatch.setattr(checks.check_mean_negative, "failed", 0)
-    monkeypatch.setattr(checks.check_mean_negative, "hinted", 0)
+def test_the_solution_opens_after_three_failed_tries(untried, capsys):
     for _ in range(3):
         checks.solution("mean_negative")
         assert "opens after" in capsys.readouterr().out.splitlines()[-1]
-        show()
+        checks.check_mean_negative(lambda scores: scores.mean(axis=1))
     checks.solution("mean_negative")
     assert "return (scores * negatives)" in capsys.readouterr().out
 

@@ -176,7 +176,8 @@ def test_an_output_of_this_machine_only_is_refused(name, text):
 RUN = r"""
 import json, os, re, sys
 SMALLER = (
-    (r"(?m)^SEEDS = .*", "SEEDS = 1, 2"),
+    (r"SEEDS = \(34, 35, 36\)", "SEEDS = (34,)"),
+    (r"SEEDS = \(1, 2, 3\)", "SEEDS = 1, 2"),
     (r'("d_model": |Siamese\(vocab\.size, )64', r"\g<1>16"),
     (r'("batch_size": |\bsize=)128', r"\g<1>32"),
 )

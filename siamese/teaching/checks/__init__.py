@@ -3,13 +3,6 @@
 Each ``check_<function>(fn)`` takes the learner's function, prints which cases it passed and, where it
 failed, the expected and the actual result and the mistake, and returns a `Score`. `hint` tells more on
 request, and `solution` shows the answer after three failed tries or hints.
-
-Example:
-  >>> def mean_negative(scores):
-  ...     return scores.mean(axis=1)
-  >>> check_mean_negative(mean_negative).points  # doctest: +SKIP
-  ✗ mean_negative: 0 of 6 cases
-  ...
 """
 
 import json
@@ -52,10 +45,6 @@ def hint(exercise: str) -> None:
 
     Raises:
       ArgumentError: there is no such exercise; names those that there are.
-
-    Example:
-      >>> hint("mean_negative")  # doctest: +SKIP
-      1 of 3: In a row of the matrix one entry belongs to the pair itself. The others are negatives.
     """
     check = _exercise(exercise)
     check.hinted = min(check.hinted + 1, len(check.hints))
