@@ -17,8 +17,10 @@ UNKNOWN = 0  # the id of a character that is in no piece
 FEW = 20_000  # characters that are cut in less time than the library takes to build
 _PENALTY = 10.0  # An unknown character scores so much less than the worst piece.
 
-# A piece of the vocabulary in SentencePiece's file: length, length, text, score, perhaps a type.
-_PIECE = re.compile(rb"\n.\n.(.+?)\x15(.{4})(?:\x18.)?(?=\n.\n|\x12)", re.DOTALL)
+# A piece of the vocabulary in SentencePiece's file: length, length, text, score, perhaps a type. This is
+# what stands between two texts, and behind the last one.
+_HEAD = 4  # bytes before the first text
+_BETWEEN = re.compile(rb"\x15(.{4})(?:\x18.)?(?:\n.\n.|\x12.*)", re.DOTALL)
 _NORMALIZER = b"\n\x08nmt_nfkc\x12"
 
 
@@ -26,10 +28,10 @@ class Pieces:
     """The pieces and the normalizer of a SentencePiece file's bytes."""
 
     def __init__(self, content: bytes):
-        pieces, scores = zip(*_PIECE.findall(content))
-        self._texts = b"\n".join(pieces).decode().split("\n")
-        self._scores = np.frombuffer(b"".join(scores), "<f4").tolist()
-        self._ids = dict(zip(self._texts, range(len(pieces)), strict=True))
+        parts = _BETWEEN.split(content[_HEAD:])  # text, score, ..., text, score, nothing
+        self._texts = b"\n".join(parts[:-1:2]).decode().split("\n")
+        self._scores = np.frombuffer(b"".join(parts[1::2]), "<f4").tolist()
+        self._ids = dict(zip(self._texts, range(len(self._scores)), strict=True))
         self._longest = max(map(len, self._texts))
         self._unknown_score = min(self._scores) - _PENALTY
         self._normalizer = _read_normalizer(content)
