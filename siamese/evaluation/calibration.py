@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from siamese.data.arguments import whole_number
 from siamese.errors import ArgumentError, CheckpointError
 from siamese.evaluation.metrics import check_scores
 
@@ -25,11 +24,8 @@ class Calibration:
     intercept: float
 
     def __call__(self, scores: Any) -> np.ndarray:
-        """Probabilities, float64 from 0 to 1, of scores of any shape; ArgumentError if not finite."""
-        scores = np.asarray(scores)
-        if scores.dtype.kind not in "biuf" or not np.isfinite(scores).all():
-            raise ArgumentError("Only finite scores have a probability; some are not.")
-        return logistic(self.slope * scores.astype(np.float64) + self.intercept)
+        """Probabilities, float64 from 0 to 1, of scores of any shape."""
+        return logistic(self.slope * np.asarray(scores, np.float64) + self.intercept)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values that JSON can hold; `from_dict` gives the same calibration again."""
@@ -116,7 +112,6 @@ def expected_calibration_error(probabilities: Any, labels: Any, bins: int = 15) 
             f"Probabilities lie from 0 to 1; these from {values.min():.4g} to {values.max():.4g}. "
             "Give calibrated probabilities, not scores."
         )
-    whole_number(bins, "bins", 1)
     edges = np.quantile(values, np.arange(1, bins) / bins)
     index = np.searchsorted(edges, values, side="right")  # bin k: edges[k-1] <= p < edges[k]
     return float(np.abs(np.bincount(index, truth - values)).sum() / len(values))

@@ -41,8 +41,8 @@ def test_a_fit_stays_finite_where_scores_separate_the_classes_or_are_all_equal()
     fit = fit_calibration(np.linspace(0, 1, 40), np.arange(40) >= 20)
     low, high = fit([0.0, 1.0])
     assert 0 < low < 0.1 and 0.9 < high < 1
-    with np.errstate(all="raise"), pytest.raises(ArgumentError, match="finite"):
-        fit(fit([[-1e9, 1e9]]) * np.nan)
+    with np.errstate(all="raise"):
+        assert fit([[-1e9, 1e9]]).tolist() == [[0, 1]]
     constant = fit_calibration([0.5] * 100, [1] * 30 + [0] * 70)
     assert constant([0.5])[0] == pytest.approx(0.3, abs=0.01)
 
@@ -64,7 +64,6 @@ def test_the_error_is_that_of_scikit_learns_bins_of_equal_mass():
     assert expected_calibration_error(probabilities, labels, 2) == pytest.approx(expected)
 
 
-def test_what_is_no_probability_or_no_bin_is_refused():
-    for changes in ({"probabilities": [0.1, 1.5]}, {"bins": 0}):
-        with pytest.raises(ArgumentError, match=r"from 0 to 1|bins must"):
-            expected_calibration_error(**{"probabilities": [0.1, 0.5], "labels": [0, 1]} | changes)
+def test_what_is_no_probability_is_refused():
+    with pytest.raises(ArgumentError, match=r"from 0 to 1; these from 0\.1 to 1\.5"):
+        expected_calibration_error([0.1, 1.5], [0, 1])
