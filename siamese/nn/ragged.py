@@ -58,17 +58,11 @@ class Ragged(Sequence):
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def __repr__(self) -> str:
-        return f"Ragged({len(self):,} rows, {len(self.values):,} values)"
-
     def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return self.take(np.arange(len(self))[index])
-        if index < 0:
-            index += len(self)
-        if not 0 <= index < len(self):
-            raise IndexError(index)
-        return self.values[self.offsets[index] : self.offsets[index + 1]]
+        at = range(len(self))[index]
+        if isinstance(at, range):
+            return self.take(np.array(at))
+        return self.values[self.offsets[at] : self.offsets[at + 1]]
 
     def take(self, rows: np.ndarray) -> Ragged:
         """The named rows, in that order, as a new Ragged; a row may be named more than once."""
