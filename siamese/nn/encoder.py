@@ -26,15 +26,15 @@ def encode_few(
 ) -> np.ndarray:
     """`encode` in plain NumPy, for a handful of questions: no second to import JAX, none to compile."""
     x = weights["embedding"][tokens]  # [batch, length, d_model]
-    batch, length, d = x.shape
+    batch, _, d = x.shape
     mask = tokens != PAD if config.mask_padding else np.ones(tokens.shape, bool)
-    means = []
-    for name, order in zip(config.lstms, (range(length), range(length - 1, -1, -1))):
+    steps, means = np.flatnonzero(mask.any(axis=0)), []
+    for name, order in zip(config.lstms, (steps, steps[::-1])):
         kernel, bias = weights[f"{name}/kernel"], weights[f"{name}/bias"]
-        from_x = x @ kernel[:d] + bias  # [batch, length, 4 * d_model]
         h = c = total = np.zeros((batch, d), np.float32)
         for t in order:
-            i, j, f, o = np.split(from_x[:, t] + h @ kernel[d:], 4, axis=-1)
+            # One product a step: of a single question BLAS then starts no threads, which would wait.
+            i, j, f, o = np.split(np.hstack([x[:, t], h]) @ kernel + bias, 4, axis=-1)
             c_new = c * _sigmoid(f) + _sigmoid(i) * np.tanh(j)
             h_new = _sigmoid(o) * np.tanh(c_new)
             here = mask[:, t, None]
