@@ -216,7 +216,6 @@ def test_metrics_count_what_was_asked(address):
         ({"host": "0.0.0.0", "port": 0}, "SIAMESE_API_KEY"),
         ({"port": 70000}, "not available"),
         ({"names": ["*"]}, "--allow-host"),
-        ({"host": "no such host"}, "not available"),
     ],
 )
 def test_what_cannot_be_served_is_an_error(options, words, monkeypatch):
