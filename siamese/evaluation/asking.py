@@ -16,6 +16,7 @@ from siamese.evaluation.thresholds import fit_threshold
 QUESTIONS = 2_000  # of an index whose neighbours are looked at
 NEIGHBOURS = 5  # of each
 SPREAD = 3  # every third pair asked about comes from anywhere, the others from near the border
+BELOW = 0.1  # of a cosine: near misses on top do not hold the border there
 GOLDEN = 0.618  # multiples of it, modulo 1, cover 0 to 1 evenly however many there are
 WIDTH = 300  # characters of a question that are shown
 
@@ -73,7 +74,7 @@ def next_place(
 
     The first is nearest to `threshold`, the model's. While all answers are alike the range is halved
     towards the other ones, by the answered pairs' `scores`. Then it is the one nearest to the border that
-    the answers give, every third one any, so that the curve's slope is known too.
+    the answers give, or to one `BELOW` it; every third one is any, so that the slope is known too.
     """
     labels = [answer[2] for answer in answers]
     if len(set(labels)) == 1:
@@ -84,6 +85,7 @@ def next_place(
         return int(len(labels) * GOLDEN % 1 * len(cosines))
     with contextlib.suppress(SiameseError):  # Not both labels yet, or not in this order.
         threshold = fit_threshold(scores, labels, resamples=0).threshold
+    threshold -= BELOW * (len(labels) % 2)
     return int(np.argmin(np.abs(np.array(cosines) - threshold)))
 
 
