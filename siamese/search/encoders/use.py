@@ -46,15 +46,15 @@ _READERS = 4  # threads that read the weights
 _RUN = 384  # tokens in the convolutions at once: their arrays of 2 MB stay in the cache
 
 
-def _share(archive: bytes, reader: int) -> dict[str, np.ndarray]:
-    """A reader's share of the arrays of an .npz archive, which each opens anew: threads cannot share it."""
-    arrays = {}
+def _contents(archive: bytes, reader: int) -> dict[str, bytes]:
+    """A reader's share of the files of an .npz archive, which each opens anew: threads cannot share it."""
     with zipfile.ZipFile(io.BytesIO(archive)) as files:
-        for name in files.namelist()[reader::_READERS]:
-            content = io.BytesIO(files.read(name))  # np.load takes longer, piece by piece.
-            array = np.lib.format.read_array(content, allow_pickle=False)
-            arrays[name.removesuffix(".npy")] = array
-    return arrays
+        return {name: files.read(name) for name in files.namelist()[reader::_READERS]}
+
+
+def _array(content: bytes) -> np.ndarray:
+    """The array of an .npy file. One thread alone calls it: Python 3.11 parses no two headers at once."""
+    return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
 
 
 class UniversalSentenceEncoder(FrozenEncoder):
@@ -70,9 +70,10 @@ class UniversalSentenceEncoder(FrozenEncoder):
         super().__init__(USE, fingerprint_of(*contents), SIZE, self._of_texts)
         self._blas, self._lock = ThreadpoolController(), threading.Lock()
         with ThreadPoolExecutor(_READERS) as pool:
-            reading = pool.map(_share, repeat(contents[0]), range(_READERS))
+            reading = pool.map(_contents, repeat(contents[0]), range(_READERS))
             self._pieces = Pieces(contents[1])  # meanwhile
-            weights = {name: array for arrays in reading for name, array in arrays.items()}
+            files = {name: content for share in reading for name, content in share.items()}
+        weights = {name.removesuffix(".npy"): _array(content) for name, content in files.items()}
         self.respelled = Spelling(self._pieces)
         self._embedding = [weights.pop(f"q{part + 1}") for part in range(_PARTS)]
         self._weights = weights
