@@ -122,7 +122,8 @@ def is_export(path: str) -> bool:
     import pyarrow.parquet
 
     with contextlib.suppress(pyarrow.ArrowException):  # It is not Parquet.
-        return pyarrow.parquet.read_schema(path).names[-1:] == ["vector"]
+        names = pyarrow.parquet.read_schema(path).names
+        return names[:2] == ["id", "question"] and names[-1] == "vector"
     return False
 
 

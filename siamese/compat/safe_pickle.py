@@ -192,7 +192,7 @@ def _plain(value: Any, signature: Callable, done: dict[int, Any]) -> Any:
         value = value.value  # None where it was never filled.
     if isinstance(value, SimpleNamespace):
         return signature(tuple(value.shape), np.dtype(value.dtype))
-    if isinstance(value, _PLAIN):
+    if isinstance(value, _PLAIN) and type(value) is not _Dtype:
         return value
     if not isinstance(value, (list, tuple, dict)):
         raise Refused("holds a name where a value is expected")

@@ -24,8 +24,11 @@ class Calibration:
     intercept: float
 
     def __call__(self, scores: Any) -> np.ndarray:
-        """Probabilities, float64 from 0 to 1, of scores of any shape."""
-        return logistic(self.slope * np.asarray(scores, np.float64) + self.intercept)
+        """Probabilities, float64 from 0 to 1, of scores of any shape; ArgumentError if not finite."""
+        scores = np.asarray(scores)
+        if scores.dtype.kind not in "biuf" or not np.isfinite(scores).all():
+            raise ArgumentError("Only finite scores have a probability; some are not.")
+        return logistic(self.slope * scores.astype(np.float64) + self.intercept)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values that JSON can hold; `from_dict` gives the same calibration again."""

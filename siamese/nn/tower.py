@@ -205,7 +205,7 @@ def check_finite(weights: Any, step: int) -> None:
     if not all(np.isfinite(array).all() for array in jax.tree.leaves(weights)):
         raise SiameseError(
             f"The weights are no longer finite numbers at step {step}, and are not saved: use a smaller "
-            "learning rate, and look for questions without tokens."
+            "learning rate in a new directory, and look for questions without tokens."
         )
 
 

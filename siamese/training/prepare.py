@@ -87,6 +87,12 @@ def prepare(
             f"There are {len(duplicates)} duplicates to train and validate on, which divide into "
             f"{cut} and {validation.shape[1]}: at least 2 are needed for each. Give more rows."
         )
+    used = np.concatenate([rows[:, duplicates[:cut]], validation], axis=1)
+    if not ids.lengths[used].all():
+        raise DataError(
+            "A question holds no words for the tokenizer (only blanks or control characters). "
+            "`siamese data FILE` says where; take such rows out."
+        )
 
     rows, sides, is_duplicate = _known_pairs(pairs.rows(0, known), rows[:, :known], config)
     train, labelled = np.flatnonzero(is_duplicate), None

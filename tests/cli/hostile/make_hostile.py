@@ -55,6 +55,7 @@ ARRAYS = {
     "records": b"cnumpy\ndtype\n(X\x05\0\0\0f4,O8\x89\x88tR",
     "vast-shape": RECONSTRUCT + b"(K\x01(J\xff\xff\xff\x7fJ\xff\xff\xff\x7ft" + FLOATS + FOUR_BYTES,
     "short-data": RECONSTRUCT + b"(K\x01(K\x09t" + FLOATS + FOUR_BYTES,
+    "a-dtype": FLOATS,
     "never-built": RECONSTRUCT,
 }  # fmt: skip
 WHOLE = {
