@@ -76,6 +76,8 @@ def test_labelled_pairs_need_non_duplicates_and_leave_out_those_without_words():
 
 @pytest.mark.parametrize("config", [SMALL, TrainConfig.preset("head", batch_size=8)])
 def test_a_duplicate_without_words_is_refused_with_a_way_to_find_it(config):
-    blank = QuestionPairs([" ", *TRAIN.question1], ["a", *TRAIN.question2], [1, *TRAIN.is_duplicate])
+    blank = QuestionPairs(
+        [" ", *TRAIN.question1], ["a", *TRAIN.question2], [1, *TRAIN.is_duplicate]
+    )
     with pytest.raises(DataError, match="`siamese data FILE` says where"):
         prepare(blank, config, valid=VALID)
