@@ -14,12 +14,14 @@ from types import ModuleType
 from typing import Any
 
 PROVIDED = ("punkt", "punkt_tab")
+OTHERS = "siamese has English alone, nltk.download('punkt_tab', force=True) gets all languages."
 
 
 def provide_punkt(nltk: ModuleType) -> None:
     """Gives an imported `nltk` the English model, without a download; called after NLTK's import."""
     punkt = nltk.tokenize.punkt
     original_load, original_download = punkt.PunktTokenizer.load_lang, nltk.download
+    original_find = nltk.data.find
 
     @functools.wraps(original_load)
     def load_lang(self, lang: str = "english"):
@@ -35,14 +37,25 @@ def provide_punkt(nltk: ModuleType) -> None:
             # A Counter does not grow, as NLTK's defaultdict does by every word that it is asked for.
             self._params.ortho_context = Counter(learned.ortho_context)
 
+    @functools.wraps(original_find)
+    def find(resource_name: str, *args: Any, **options: Any):
+        try:
+            return original_find(resource_name, *args, **options)
+        except LookupError as error:
+            if resource_name.startswith("tokenizers/punkt") and not vars(error):
+                error.args = (f"NLTK has no {resource_name}: {OTHERS}",)
+            raise
+
     @functools.wraps(original_download)
     def download(info_or_id: Any = None, download_dir: Any = None, *args: Any, **options: Any):
-        is_provided = isinstance(info_or_id, str) and info_or_id in PROVIDED
-        if not is_provided or download_dir is not None or args or options.get("force"):
+        if isinstance(info_or_id, (list, tuple)):
+            return all(download(name, download_dir, *args, **options) for name in info_or_id)
+        asked_more = download_dir is not None or args or options.get("force")
+        if asked_more or info_or_id not in PROVIDED:
             return original_download(info_or_id, download_dir, *args, **options)
         if not options.get("quiet"):
             print(f"{info_or_id}: siamese brings its English model along, nothing was downloaded.")
         return True
 
-    punkt.PunktTokenizer.load_lang = load_lang
+    punkt.PunktTokenizer.load_lang, nltk.data.find = load_lang, find
     nltk.download = nltk.downloader.download = download

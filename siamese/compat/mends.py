@@ -168,15 +168,21 @@ def _name_a_missing_question() -> None:
         @functools.wraps(method)
         def checked(self, inputs, *args, **options):
             is_pair = isinstance(inputs, (tuple, list)) or getattr(inputs, "ndim", 0) > 2
-            if self.n_in == 2 and not (is_pair and len(inputs) >= 2):
-                raise ArgumentError(f"Siamese takes two questions: give a pair of {thing}.")
-            return method(self, inputs, *args, **options)
+            cause = None
+            if self.n_in != 2 or (is_pair and len(inputs) >= 2):
+                try:
+                    return method(self, inputs, *args, **options)
+                except (base.LayerError, AttributeError) as error:
+                    if self.n_in != 2 or all(len(getattr(x, "shape", ())) > 1 for x in inputs):
+                        raise
+                    cause = error
+            raise ArgumentError(f"Siamese takes two questions: give a pair of {thing}.") from cause
 
         return checked
 
-    signatures = "signatures, as trax.shapes.signature((q1, q2))"
+    signatures = "signatures, as trax.shapes.signature((q1, q2)), [batch, length] each"
     tl.Parallel.init = of_a_pair(tl.Parallel.init, signatures)
-    tl.Parallel.__call__ = of_a_pair(tl.Parallel.__call__, "arrays, (q1, q2)")
+    tl.Parallel.__call__ = of_a_pair(tl.Parallel.__call__, "arrays, (q1, q2), [batch, length] each")
 
 
 class _OtherShapes(CheckpointError, IndexError):

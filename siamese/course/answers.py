@@ -119,6 +119,10 @@ def predict(
 
 def _vectors(model: Any, batch: tuple) -> Any:
     """What the model returns for a batch; a Trax layer with weights and without state is compiled."""
+    makes_models = getattr(sys.modules.get("siamese.course.model"), "Siamese", None)
+    if not callable(model) or getattr(model, "func", model) is makes_models:
+        name = getattr(model, "__name__", type(model).__name__)
+        raise ArgumentError(f"model must be a model, such as loop.eval_model, not {name}.")
     layer_class = getattr(sys.modules.get("trax.layers.base"), "Layer", ())
     if not isinstance(model, layer_class):
         return model(batch)

@@ -80,7 +80,7 @@ def cosine_similarity(v1: Any, v2: Any) -> Any:
             f"{tuple(v1.shape)} and v2 {tuple(v2.shape)}. For all pairs of rows use similarity_matrix."
         )
     units = [l2_normalize(_at_least_float32(xp, v)) for v in (v1, v2)]
-    cosine = xp.sum(units[0] * units[1], axis=-1)
+    cosine = xp.clip(xp.sum(units[0] * units[1], axis=-1), -1, 1)  # Rounding goes beyond.
     is_wide = all(v.dtype.itemsize >= 4 for v in (v1, v2))
     return cosine if is_wide else xp.asarray(cosine, xp.result_type(v1, v2))
 
@@ -94,7 +94,7 @@ def similarity_matrix(v1: Any, v2: Any, *, normalize: bool = True) -> Any:
       normalize: False where the rows already have length 1, as those of the model have.
 
     Returns:
-      float [n, m]; entry (i, j) compares ``v1[i]`` with ``v2[j]``.
+      float [n, m], from -1 to 1 where normalised; entry (i, j) compares ``v1[i]`` with ``v2[j]``.
 
     Raises:
       ShapeError: where an argument is not a matrix, or the vectors' sizes differ.
@@ -113,10 +113,10 @@ def similarity_matrix(v1: Any, v2: Any, *, normalize: bool = True) -> Any:
         )
     if normalize:
         v1, v2 = l2_normalize(v1), l2_normalize(v2)
-    if xp.__name__ == "jax.numpy":
-        # Accelerators multiply float32 in fewer bits unless told otherwise; the loss must not drift.
-        return xp.matmul(v1, v2.T, precision="highest")
-    return xp.matmul(v1, xp.transpose(v2))
+    # Accelerators multiply float32 in fewer bits unless told otherwise; the loss must not drift.
+    exactly = {} if xp is np else {"precision": "highest"}
+    products = xp.matmul(v1, xp.transpose(v2), **exactly)
+    return xp.clip(products, -1, 1) if normalize else products
 
 
 def array_namespace(*arrays: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -16,15 +17,24 @@ from siamese.errors import ArgumentError
 
 
 def _also_with_the_schedule_third(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Also takes the call of 2020: the learning rate's schedule in front of the generators."""
+    """Also takes the call of 2020: the learning rate's schedule in front of the two generators."""
 
     @functools.wraps(function)
     def train_model(Siamese: Any, TripletLoss: Any, *rest: Any, **named: Any) -> Any:
-        if rest and callable(rest[0]) and not hasattr(rest[0], "__next__"):
-            named["lr_schedule"], rest = rest[0], rest[1:]
+        folder = str, os.PathLike, type(None)
+        others = sum(not isinstance(value, folder) for value in rest[1:3])
+        others += len({"train_generator", "val_generator"} & named.keys())
+        # Of a class, such as data_generator, the type has no `__next__`.
+        if rest and others >= 2 and not hasattr(type(rest[0]), "__next__"):
+            return function(Siamese, TripletLoss, *rest[1:], lr_schedule=rest[0], **named)
         return function(Siamese, TripletLoss, *rest, **named)
 
     return train_model
+
+
+def _name_of(value: Any) -> str:
+    name = getattr(value, "__name__", "")
+    return f"the function {name}" if name else type(value).__name__
 
 
 @_also_with_the_schedule_third
@@ -73,18 +83,22 @@ def train_model(
     """
     factories: dict[str, Any] = {"Siamese": Siamese, "TripletLoss": TripletLoss}
     for name, factory in factories.items():
-        if not callable(factory) or isinstance(factory, trax.layers.base.Layer):
+        try:
+            inspect.signature(factory).bind()  # A layer, and TripletLossFn, need arguments.
+        except TypeError:
             raise ArgumentError(
                 f"train_model calls {name}() to make it: pass the function {name} itself, or "
-                f"functools.partial({name}, ...), not {type(factory).__name__}."
-            )
+                f"functools.partial({name}, ...), not {_name_of(factory)}."
+            ) from None
     generators = {"train_generator": train_generator, "val_generator": val_generator}
     for name, generator in generators.items():
-        if not hasattr(generator, "__next__"):
+        if not hasattr(type(generator), "__next__"):
             raise ArgumentError(
                 f"{name} must be an endless iterator of batches, such as data_generator(...), not "
-                f"{type(generator).__name__}."
+                f"{_name_of(generator)}."
             )
+    if lr_schedule is not None and not callable(lr_schedule):
+        raise ArgumentError(f"lr_schedule must be a function of the step, not {lr_schedule!r}.")
     with keeping_generators():
         model, loss, metric = Siamese(), TripletLoss(), TripletLoss()
         optimizer = trax.optimizers.Adam(0.01)

@@ -37,9 +37,16 @@ def test_tokens_and_sentences_are_nltks_without_its_data(no_data):
 
 def test_another_language_and_whole_lines_stay_nltks(no_data):
     assert nltk.word_tokenize("Go. Now", preserve_line=True) == ["Go.", "Now"]
-    for function in (nltk.word_tokenize, nltk.sent_tokenize):
-        with pytest.raises(LookupError, match="punkt_tab"):
-            function("a b", language="german")
+    for ask in (
+        lambda: nltk.word_tokenize("a b", language="german"),
+        lambda: nltk.sent_tokenize("a b", language="german"),
+        lambda: nltk.data.find("tokenizers/punkt_tab"),
+    ):
+        with pytest.raises(LookupError, match=r"English alone, .*'punkt_tab', force=True") as none:
+            ask()
+        assert "\n" not in str(none.value)
+    with pytest.raises(LookupError, match="NLTK Downloader to obtain"):
+        nltk.data.find("corpora/stopwords")
 
 
 def test_nltks_own_data_are_used_where_they_are(tmp_path, monkeypatch, no_data):
@@ -65,12 +72,15 @@ def test_punkt_alone_is_not_downloaded(capsys, monkeypatch):
 
     for module, name in ((nltk, "download"), (nltk.downloader, "download")):
         monkeypatch.setattr(module, name, download)
-    monkeypatch.setattr(punkt.PunktTokenizer, "load_lang", punkt.PunktTokenizer.load_lang)
+    for owner, name in ((punkt.PunktTokenizer, "load_lang"), (nltk.data, "find")):
+        monkeypatch.setattr(owner, name, getattr(owner, name))
     provide_punkt(nltk)
     assert nltk.download("punkt") is True
     assert "nothing was downloaded" in capsys.readouterr().out
     assert nltk.download("punkt_tab", quiet=True) is True
+    assert nltk.download(["punkt", "punkt_tab"], quiet=True) is True
     assert capsys.readouterr().out == "" and not calls
+    assert nltk.download(["punkt", "stopwords"]) and calls.pop() == (("stopwords", None), {})
     for args, options in (
         *((("stopwords",), {}), (("punkt", "there"), {})),
         *((("punkt",), {"force": True}), ((), {})),

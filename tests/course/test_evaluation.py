@@ -173,6 +173,9 @@ def test_one_signature_or_question_for_two_is_one_sentence():
         signature(q),
         signature((q,)),
         [signature(q)],
+        (1, 1),
+        ((1, 1), (1, 1)),
+        (ShapeDtype((1,), dtype=np.int32),) * 2,
     ):
         with pytest.raises(ArgumentError) as refused:
             model.init(wrong)
@@ -183,6 +186,9 @@ def test_one_signature_or_question_for_two_is_one_sentence():
         with pytest.raises(ArgumentError, match=r"give a pair of arrays, \(q1, q2\)"):
             model(wrong)
     model.init(signature((q, q)))
+    for wrong in ([[1, 2], [1, 2]], (q[0], q[0]), ("How?", "How?")):
+        with pytest.raises(ArgumentError, match=r"give a pair of arrays, \(q1, q2\), \[batch"):
+            model(wrong)
     assert model((q, q))[0].shape == model([q, q])[0].shape == (1, 6)
 
 

@@ -130,6 +130,16 @@ def test_vectors_whose_squares_overflow_or_underflow(v):
             )
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_no_cosine_is_above_1(dtype):
+    """U4. Without the limit, some of these are above 1 by rounding."""
+    v = np.random.default_rng(0).normal(size=(200, 64)).astype(dtype)
+    for x in (v, jax.numpy.asarray(v)):
+        for cosines in (cosine_similarity(x, x), similarity_matrix(x, x).diagonal()):
+            assert cosines.max() == 1 and cosines.min() > 0.99
+        assert cosine_similarity(x, -x).min() == similarity_matrix(x, -x).min() == -1
+
+
 def test_zero_vectors_and_gradients_of_vast_tiny_and_zero_ones():
     """The gradient of x / |x| falls as 1 / |x|: that of c * x is that of x, divided by c."""
     x, weights = np.array([[0.6, -0.2, 0.4], [0.0, 0.0, 0.0]]), np.arange(6).reshape(2, 3)

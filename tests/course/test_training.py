@@ -23,6 +23,7 @@ from siamese import (
     Siamese,
     SiameseError,
     TripletLoss,
+    TripletLossFn,
     data_generator,
     edition,
     l2_normalize,
@@ -126,13 +127,31 @@ def test_the_callers_random_generators_stay_as_they_were():
     assert np.random.get_state()[1].tolist() == numpy
 
 
-def test_course_arguments_that_are_already_made_are_refused_with_the_way_out():
-    with pytest.raises(SiameseError, match="pass the function TripletLoss itself"):
-        train_model(small_siamese, TripletLoss(), *generators(), None)
-    with pytest.raises(
-        ArgumentError, match=r"val_generator must be an endless iterator .* not list"
-    ):
-        train_model(small_siamese, TripletLoss, generators()[0], [1, 2], None)
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"TripletLoss": TripletLoss()}, "pass the function TripletLoss itself, .* not PureLayer"),
+        ({"TripletLoss": TripletLossFn}, "TripletLoss itself, .* not the function TripletLossFn"),
+        ({"Siamese": small_siamese()}, "pass the function Siamese itself, .* not Parallel"),
+        ({"val": [1, 2]}, "val_generator must be an endless iterator .* not list"),
+        ({"val": generators}, "val_generator must be .* not the function generators"),
+        ({"train": data_generator}, "train_generator must be .* not the function data_generator"),
+        ({"schedule": 0.01}, "lr_schedule must be a function of the step, not 0.01"),
+        ({"schedule": abs, "train": generators}, "train_generator must be .* not the function gen"),
+    ],
+)
+def test_arguments_of_another_kind_are_refused_with_the_way_out(arguments, words):
+    """L10, in the call of every year."""
+    train, valid = generators()
+    given = {"Siamese": light_model, "TripletLoss": TripletLoss, "train": train, "val": valid}
+    *functions, train, valid = {
+        key: arguments.get(key, value) for key, value in given.items()
+    }.values()
+    third = [arguments["schedule"]] if "schedule" in arguments else []
+    with pytest.raises(ArgumentError, match=words):
+        train_model(*functions, *third, train, valid, None)
+    with pytest.raises(ArgumentError, match=words):
+        train_model(*functions, *third, train_generator=train, val_generator=valid)
 
 
 # ---- Files ----

@@ -1,6 +1,7 @@
 """Wrong arguments of the course's functions: each is refused with a sentence that names it."""
 
 from collections import defaultdict
+from functools import partial
 
 import numpy as np
 import pytest
@@ -48,6 +49,10 @@ WRONG = [
     (classify, {"model": lambda pair: pair[0][0]}, ShapeError, "two arrays v1 and v2"),
     (classify, {"model": gives((2, 3), (2, 4))}, ShapeError, r"\(2, 4\)"),
     (classify, {"model": gives((1, 3), (1, 3))}, ShapeError, "each"),
+    *(
+        (classify, {"model": model}, ArgumentError, f"a model, such as .*, not {name}")
+        for model, name in ((Siamese, "Siamese"), (partial(Siamese, 9), "partial"), (None, "None"))
+    ),
     (data_generator, {"Q1": [], "Q2": []}, DataError, "empty"),
     (data_generator, {"Q2": [[2], [3]]}, DataError, "Q1 holds 1 questions and Q2 holds 2"),
     (data_generator, {"Q2": [[]]}, DataError, r"Q2\[0\] is an empty question \(1 such"),

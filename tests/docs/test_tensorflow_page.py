@@ -11,7 +11,6 @@ import pytest
 import siamese
 from siamese import TripletLossFn, data_generator, l2_normalize, similarity_matrix, word_tokenize
 from siamese.checks import check_data_generator
-from siamese.course.loss import loss_from_scores
 from siamese.nn.tower import TowerConfig, init
 
 trax = pytest.importorskip("trax")
@@ -25,7 +24,11 @@ TOKENS = np.array([[5, 6], [7, 1]])
 def theirs(v1, v2, margin=0.25):
     """The TensorFlow edition's TripletLossFn: masked closest negatives of V2 V1^T, summed."""
     scores = v2 @ v1.T
-    return loss_from_scores(scores, margin, closest="semi_hard", reduction="sum")
+    positive = np.diag(scores)
+    others = scores - np.diag(positive)
+    masked = (np.eye(len(scores)) == 1) | (others > positive[:, None])
+    negatives = others.sum(axis=1) / (len(scores) - 1), (others - 2.0 * masked).max(axis=1)
+    return sum(np.maximum(negative - positive + margin, 0).sum() for negative in negatives)
 
 
 def vocabulary():
@@ -74,6 +77,8 @@ def model():
 def loss():
     assert float(TripletLossFn(V2, V1, 0.25)) == pytest.approx(theirs(V1, V2), abs=1e-5)
     assert float(TripletLossFn(V1, V2, 0.25)) != pytest.approx(theirs(V1, V2), abs=1e-3)
+    far = [np.array([[0.6, 0.8], [sign * 0.8, sign * 0.6]]) for sign in (-1, 1)]  # 0.96 and -1
+    assert theirs(*far) - float(TripletLossFn(*far[::-1])) == pytest.approx(0.96 + 1 - 2 + 0.25)
     out = np.concatenate([V1, V2], axis=1)
     ours = siamese.TripletLoss(0.25)((out[:, 3:], out[:, :3]))
     assert float(ours) == pytest.approx(theirs(V1, V2), abs=1e-5)

@@ -1,6 +1,7 @@
 """Answers as learners write them: wrong ones with words of their sentence, and odd right ones."""
 
 import itertools
+import linecache
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,7 +21,9 @@ def changed(name, *replacements):
         assert old in source, f"{old!r} does not stand in {name}"
         source = source.replace(old, new)
     scope = {**vars(solved), "__name__": "__main__"}
-    exec(compile(source, f"<{name}>", "exec"), scope)
+    file = f"<{name} {len(linecache.cache)}>"
+    linecache.cache[file] = len(source), None, source.splitlines(True), file  # as a cell has
+    exec(compile(source, file, "exec"), scope)
     return scope[name]
 
 
@@ -60,6 +63,7 @@ WRONG = {
     ],
     "triplet_loss": [
         (lambda p, n, margin: np.log(1 + np.exp(n - p + margin)), "softplus"),
+        (lambda p, n, margin: np.max(n - p + margin, 0), "is not np.maximum(x, 0)"),
     ],
     "mean_negative": [
         (lambda s: np.fill_diagonal(s.copy(), 0).sum(axis=1), "a step gives None"),
@@ -70,14 +74,19 @@ WRONG = {
         (lambda s: np.sort(s, axis=1)[:, -2], "largest but one"),
         (lambda s: solved.closest_negative(s)[:, None], "axis of length 1"),
         (("positive[:, None]", "positive"), "column j was compared with its own positive"),
+        (("scores > positive[:, None]", "scores.T > positive[:, None]"), "that of scores.T"),
     ],
     "modified_loss": [
+        (("scores > positive[:, None]", "scores.T > positive"), "the mask is that of scores.T"),
+        (("np.maximum(mean", "max(mean"), "maximum(x, 0) of np, jnp or fastnp goes entry by entry"),
+        (("np.maximum(mean - positive + margin, 0)", "mean if mean > 0 else mean"), "if, and, or"),
         (lambda s: CHECKS["modified_loss"].made()(s.T), "rows and columns are exchanged"),
     ],
     "TripletLossFn": [
         (("np.sum(loss1", "np.mean(loss1"), "a mixture of two editions: the lecture's masked"),
         ((*EDITION_2022, "mean(loss1", "sum(loss1"), "a mixture of two editions: the hardest"),
         ((CLOSEST, f"fastnp.max({CLOSEST[15:]}"), "along axis 0"),
+        ((CLOSEST, CLOSEST.removeprefix("fastnp.").replace("maximum", "max")), "of np, jnp or fastnp"),
         ((CLOSEST, SOFTPLUS.format("closest"), MEAN, SOFTPLUS.format("mean")), "softplus"),
         ((CLOSEST, CLOSEST[15:-4], MEAN, MEAN[15:-4], "return fastnp.sum(loss1 + loss2)",
           "return fastnp.maximum(0, fastnp.sum(loss1 + loss2))"), "the hinge comes after the mean"),
@@ -86,6 +95,7 @@ WRONG = {
     ],
     "symmetric_loss": [
         ((" / 2", ""), "were added: average them"),
+        (("fastnp.maximum(mean", "max(mean"), "maximum(x, 0) of np, jnp or fastnp"),
     ],
     "normalize": [
         (lambda x: x / (x**2).sum(axis=1) ** 0.5, "row i was divided"),
@@ -131,10 +141,15 @@ WRONG = {
         (("random.shuffle(order)", "order = random.sample(order, len(order))"), ""),
         (("idx += 1", "idx = random.randrange(len(Q1)) if shuffle else idx + 1"), "at random"),
         (("yield np.array(b1), np.array(b2)", "return np.array(b1), np.array(b2)"), "yield makes"),
+        (("yield np.array(b1), np.array(b2)", "return None"), "no yield, it returned None"),
+        (("yield np.array(b1), np.array(b2)", "print(b1, b2); break"), "no yield, it returned None"),
         (("input1, input2 = [], []\n    idx", "input1, input2, len = [], [], range\n    idx"), ""),
     ],
     "classify": [
         (("model((q1, q2))", "model(q1, q2)"), "the model takes one argument"),
+        (("range(len(part1))", "range(len(i))"), "i, batch_size and len(q1) are numbers"),
+        (("in range(len(part1))", "in len(part1)"), "of a batch is range(len(q1))"),
+        (("part1, part2, len", "part1[0], part2[0], len"), "questions are lists of ids"),
     ],
     "predict": [
         (("word_tokenize(question", "str.split(question"), "takes the question mark off"),

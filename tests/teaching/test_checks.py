@@ -70,6 +70,7 @@ TURNED = "(v1, v2.T)", "(v2, v1.T)"
         ((), "the Trax edition of 2023"),
         (EDITION_2022, "the Trax editions of 2020 to 2022"),
         (TURNED, "the TensorFlow edition: this is V2 V1^T: in Trax rows belong to v1"),
+        ((*TURNED, "fastnp.where(masked, -2.0, scores)", "(scores - 2.0 * masked)"), "takes 2 off"),
     ],
 )
 def test_each_editions_loss_is_right_and_has_its_name(edits, words):
@@ -195,7 +196,8 @@ def test_points_are_the_cases_passed(check, capsys):
         "  ✗ a triplet that is right",
         "      expected: 0",
         "      actual:   -1.05",
-        "      hint:     the hinge is missing: a term is never below 0",
+        "      hint:     the hinge is missing: a term is never below 0 "
+        "(np.max(x, 0), the largest along an axis, is not np.maximum(x, 0))",
     ]
     assert score.mark == 8.57
 

@@ -29,9 +29,9 @@ def _drawn(fn, *arguments, count=4, strict=False, seed=34, **options) -> list[tu
     random.seed(seed)
     np.random.seed(seed)
     generator = fn(_Q1, _Q2, *arguments, **options)
-    kind = type(generator).__name__
-    returned = isinstance(generator, (tuple, list, np.ndarray))
-    require(not returned, f"a {kind}", f"it returned a {kind}: yield makes a generator")
+    what = "None" if generator is None else f"a {type(generator).__name__}"
+    made = np.iterable(generator) and not isinstance(generator, (tuple, list, np.ndarray))
+    require(made, f"returned {what}", f"no yield, it returned {what}: yield makes a generator")
     drawn, copies = [], []
     for batch in itertools.islice(generator, count):
         pair = isinstance(batch, (tuple, list)) and len(batch) == 2

@@ -106,7 +106,7 @@ check_triplet_loss_fn = Exercise(
     _CASES,
     **_OPTIONS,
 )
-_LATER, _EARLIER, _ = map(check_triplet_loss_fn.made, check_triplet_loss_fn.answers.values())
+_LATER, _EARLIER, *_ = map(check_triplet_loss_fn.made, check_triplet_loss_fn.answers.values())
 check_symmetric_loss = Exercise(
     "symmetric_loss",
     _CASES,
