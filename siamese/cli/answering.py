@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 from typing import Any
 
 from siamese.cli import arguments as shared
 from siamese.cli.arguments import arg, command, flag
-from siamese.cli.output import Result, counted, table_result, threshold_facts
+from siamese.cli.output import Result, counted, note, table_result, threshold_facts
 from siamese.cli.reading import labelled_pairs, note_cut, note_default, opened, question_list
 from siamese.compat.progress import elapsed
 from siamese.errors import ArgumentError
@@ -97,9 +98,12 @@ def search(flags: argparse.Namespace) -> Result:
     siamese search old.index "How old are you?" -k 3 --json
     """
     if flags.question == "-" or os.path.isfile(flags.question):
+        first, second = map(shlex.quote, (flags.question, flags.index))
+        if flags.question != "-" and not os.path.exists(flags.index):
+            raise ArgumentError(f"The list comes first: siamese search {first} {second}")
         raise ArgumentError(
             f"{flags.question!r} is a file, not a question. For each question of a file: "
-            f"siamese match {flags.question} {flags.index}"
+            f"siamese match {first} {second}"
         )
     if not any(map(str.isalnum, flags.question)):
         raise ArgumentError(
@@ -141,6 +145,8 @@ def match(flags: argparse.Namespace) -> Result:
 
     siamese match new.csv faq.csv -k 3 --threshold 0.8 --output matches.csv
     """
+    if flags.a != "-" and os.path.realpath(flags.a) == os.path.realpath(flags.index):
+        note(f"Each question matches itself. Inside one list: siamese duplicates {flags.a}")
     with opened(flags.index, flags) as (index, detector):
         facts, new, rows = threshold_facts(detector, flags), question_list(flags.a, flags), []
         note_cut(detector, new.questions)

@@ -17,6 +17,7 @@ from siamese.cli.reading import opened, question_list
 from siamese.compat.progress import elapsed
 from siamese.data.pairs import read_pairs
 from siamese.data.questions import read_ids
+from siamese.data.readers.columns import normal_name, read_spec
 from siamese.errors import ArgumentError
 from siamese.search.detector import DuplicateDetector
 from siamese.search.explain import differences
@@ -56,9 +57,12 @@ def index_build(flags: argparse.Namespace) -> Facts:
     model, questions = flags.model or "use", question_list(flags.questions, flags)
     detector = DuplicateDetector.load(model)
     kept = reading.reading_options(flags, "column id_column drop_repeated")
-    kept |= {"repeated": questions.report.repeated}
+    kept |= {"repeated": questions.report.repeated, "compared": questions.column}
     if reading.kind_of(output) == "index":
-        note(f"{output} is an index already, and is made anew: its threshold and its answers go.")
+        answers, text = shared.answers_file(output), "its threshold and its answers go."
+        if os.path.isfile(answers):
+            text += f" `siamese threshold {output} --answers {answers}` brings the file's back."
+        note(f"{output} is an index already, and is made anew: {text}")
     reading.build_index(detector, questions, path=output, model=model, reading=kept).close()
     note(f'Ask it: siamese search {output} "..."')
     facts = {"output": output, "questions": len(questions.ids)}
@@ -74,15 +78,29 @@ def index_add(flags: argparse.Namespace) -> Facts:
     siamese index add old.index more.csv
     """
     with opened(flags.index, flags, stored=True) as (index, detector):
-        for name, value in index.reading.items():  # as the index was built
+        column, built = flags.column, index.reading
+        for name, value in built.items():  # as the index was built
             setattr(flags, name, getattr(flags, name, None) or value)
         questions = question_list(flags.questions, flags)
+        _check_column(questions.column, built.get("compared", questions.column), bool(column))
         texts, ids = questions.questions, questions.ids if questions.has_ids else None
         reading.note_cut(detector, texts)
         with elapsed(f"Encoding {counted(len(texts), 'question')}"):
             _, added, replaced, skipped = index.add(texts, ids=ids, columns=questions.columns)
         facts, report = {"added": added, "replaced": replaced, "skipped": skipped}, questions.report
         return {**facts, "left_out": report.rows - report.kept, "questions": len(index)}
+
+
+def _check_column(new: str, own: str, is_named: bool) -> None:
+    """Notes another column than that of the index; refuses --column of another number or limit of words."""
+    (columns, words), (own_columns, own_words) = read_spec(new), read_spec(own)
+    if is_named and (len(columns), words) != (len(own_columns), own_words):
+        raise ArgumentError(
+            f"The index compares {own}; with --column {new} the same questions would be stored twice. "
+            "Leave --column out, name as many columns and words, or build another index."
+        )
+    if normal_name(new) != normal_name(own):
+        note(f"The index compares {own}, and of these questions {new}.")
 
 
 @command(

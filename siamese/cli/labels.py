@@ -30,6 +30,12 @@ from siamese.search.encoders import is_encoder_name
 from siamese.search.model_file import model_path
 
 FEW = 5  # with fewer duplicates among its labels a threshold is hardly better than the default
+NEAR_MISSES = (
+    "Most pairs that look alike differ here (near misses), so one threshold separates little: `siamese "
+    "search` and `siamese match` need none and show the best questions first. Compare titles alone "
+    "(--column) where bodies are compared too, or answer more."
+)  # where so few are duplicates of `ENOUGH` labels
+ENOUGH = 20
 
 WEIGHTS = [tenths / 10 for tenths in range(11)]  # of the vectors, from which one is chosen
 MODES = ("hybrid", "vectors", "words")
@@ -183,11 +189,14 @@ def threshold(flags: argparse.Namespace) -> Result:
         place, same = (os.path.realpath(model_path(p)) for p in (output, read))
         claim(place, flags.overwrite or place == same)
     path = flags.answers or shared.answers_file(target)
+    if flags.label:
+        claim(path, True, "table")
     with opened(target, flags, model=True) as (index, detector):
         pairs = _label(index, path, flags) if flags.label else labelled_pairs(path, flags)
         facts = {"answers": path, "before": round(detector.threshold, 6), "output": output}
         if kind == "index":
             facts["answers_in_index"] = index.add_answers(pairs)
+        _check_both(pairs, facts.get("answers_in_index", path == shared.answers_file(target)))
         fitted = detector.fitted(pairs)
         fit = fitted.card["threshold_fit"]
         if kind == "index":
@@ -205,11 +214,27 @@ def threshold(flags: argparse.Namespace) -> Result:
     place = target if kind == "index" else output
     text += f"Saved in {place}." if place else "It is not saved; --output FILE writes a model."
     if fit["duplicates"] < FEW:
-        text += f" A threshold of fewer than {FEW} duplicates is unreliable: answer more."
+        text += f" A threshold of fewer than {FEW} duplicates is unreliable. {_advice(pairs)}"
     if kind == "questions":
         path = target + same_flags(flags)
         text += f" Or give it: siamese duplicates {path} --threshold {cut:.3f}"
     return text, facts | fit
+
+
+def _advice(pairs: QuestionPairs) -> str:
+    if len(pairs) >= ENOUGH and pairs.is_duplicate.sum() < FEW:
+        return NEAR_MISSES
+    return "Answer more: the same command goes on, with a larger --label where all were asked."
+
+
+def _check_both(pairs: QuestionPairs, in_groups: int) -> None:
+    """DataError where the labels are of one kind; it says whether groups obey them all the same."""
+    kinds = set(pairs.is_duplicate.astype(int).tolist())
+    if len(kinds) < 2:
+        how = f"All {len(pairs)} answers are {'ny'[max(kinds)]}" if kinds else "No answers"
+        groups = " The answers bind the groups all the same." * bool(kinds and in_groups)
+        how += f": a threshold needs both, y and n, and stays what it is.{groups}"
+        raise DataError(f"{how} {_advice(pairs)}")
 
 
 def _label(index: Any, path: str, flags: argparse.Namespace) -> QuestionPairs:
@@ -226,28 +251,28 @@ def _label(index: Any, path: str, flags: argparse.Namespace) -> QuestionPairs:
     earlier = len(answers)
     if earlier < flags.label:
         note(f"The answers are saved in {path}; the same command goes on with them.")
-    while len(answers) < flags.label:
-        candidate = next_candidate(candidates, answers, skipped, detector)
-        reply = _ask(candidate[1:], f"{len(answers) + 1} of {flags.label}") if candidate else "q"
-        if reply == "q":
-            break
-        if reply == "s":
-            skipped.append(candidate[1:])
-        elif reply == "u" and len(answers) == earlier:
-            note("There is no answer of this run to take back.")
-        else:
-            if reply == "u":
-                answers.pop()
+    try:
+        while len(answers) < flags.label:
+            candidate = next_candidate(candidates, answers, skipped, detector)
+            number = f"{len(answers) + 1} of {flags.label}"
+            reply = _ask(candidate[1:], number) if candidate else "q"
+            if reply == "q":
+                break
+            if reply == "s":
+                skipped.append(candidate[1:])
+            elif reply == "u" and len(answers) == earlier:
+                note("There is no answer of this run to take back.")
             else:
-                answers.append((*candidate[1:], int(reply == "y")))
-            _write_answers(path, answers, flags.encoding)
-    if len({reply for *_, reply in answers}) < 2:
-        how = f"All {len(answers)} answers are {'ny'[answers[0][2]]}" if answers else "No answers"
-        raise DataError(
-            f"{how}: a threshold needs both, y and n. Run the same command again and answer more, with a "
-            "larger --label where all were asked."
-        )
-    return QuestionPairs(*([answer[at] for answer in answers] for at in range(3)))
+                if reply == "u":
+                    answers.pop()
+                else:
+                    answers.append((*candidate[1:], int(reply == "y")))
+                _write_answers(path, answers, flags.encoding)
+    finally:  # also after Ctrl-C
+        pairs = QuestionPairs(*([answer[at] for answer in answers] for at in range(3)))
+        if kind_of(flags.index) == "index":
+            index.add_answers(pairs)
+    return pairs
 
 
 def _answers(pairs: QuestionPairs) -> list[Answer]:

@@ -167,7 +167,7 @@ def _few(
     flags: argparse.Namespace,
 ) -> Result:
     """A head of few labels, or of links: all of them train, each part judged by a head of the others."""
-    from siamese.training.few_labels import teach
+    from siamese.training.few_labels import check_duplicates, teach
     from siamese.training.head import MANY
 
     seed = changes.pop("seed", 0)
@@ -180,6 +180,7 @@ def _few(
             f"{MANY:,} labels on it is a run with settings and test rows); without effect, so leave out: "
             f"{names}. Or choose --preset best, which trains a tower."
         )
+    check_duplicates(pairs)
     claim(os.path.join(output, MODEL_NAME), flags.overwrite)
     count, duplicates = len(pairs), int(pairs.is_duplicate.sum())
     usual = next((roc_auc for least, roc_auc in USUALLY if count >= least), None)

@@ -3,6 +3,7 @@
 import csv
 import re
 from itertools import combinations
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -105,15 +106,37 @@ def test_what_cannot_be_fitted_is_one_sentence(refused, tmp_path):
     for options, why, replies in (
         (["model"], "--label N", None),
         (["model", "--label", "3"], "--label asks about the questions", None),
-        (["model", "--answers", "one.csv"], "both classes are needed", None),
+        (["model", "--answers", "one.csv"], "All 1 answers are y", None),
         ([*label, "--answers", "other.csv"], "holds more than answers", None),
         ([*label, "--answers", "bad.csv"], "line 3: 2 fields", None),
         ([*label, "--answers", "bad.csv", "--bad-rows", "skip"], "holds more than answers", None),
         ([*label, "--answers", "."], "it is a directory", None),
+        ([*ask, "--answers", "q.txt/a.csv"], "Cannot write q.txt", "n\n"),
         (ask, "No answers: a threshold needs both", ""),
         (ask, "All 2 answers are n: a threshold needs both", "n\nn\n"),
     ):
         refused(["threshold", *options], why, stdin=replies)
+
+
+def test_answers_of_one_kind_and_of_a_broken_run_bind_the_groups_of_an_index(run, monkeypatch):
+    detector = make_detector(threshold=0.2)
+    model = detector.save("model")
+    QuestionIndex.build(detector, random_questions(99), path="old", model=model).close()
+    fit = ["threshold", "old", "--answers", "old.answers.csv"]
+    for count, advice in (3, "Answer more"), (20, "near misses"):
+        for command in [["threshold", "old", "--label", count], fit]:
+            code, _, err = run(*command, stdin="n\n" * count)
+            assert code == 2 and "stays what it is. The answers bind the groups" in err
+            assert f"All {count} answers are n" in err and advice in err
+            with QuestionIndex.open("old") as index:
+                assert len(index.answers()) == count and index.detector.threshold == 0.2
+    monkeypatch.setattr("sys.stdin", Mock(readline=Mock(side_effect=["y\n", KeyboardInterrupt])))
+    assert run("threshold", "old", "--label", "30")[0] == 130
+    with QuestionIndex.open("old") as index:
+        assert index.answers().is_duplicate.sum() == 1 and len(index.answers()) == 21
+    assert "of 21 labels, 1 of them duplicates" in (out := run(*fit)[1]) and "near misses" in out
+    err = run("index", "build", "old.answers.csv", "--model", "model", "--output", "old")[2]
+    assert "`siamese threshold old --answers old.answers.csv` brings the file's back" in err
 
 
 @pytest.mark.parametrize("border", [0.1, 0.66, 0.97])

@@ -61,7 +61,7 @@ def test_a_list_of_questions_will_do_for_an_index(tmp_path, run, old):
         direct = run(name, "old.csv", *rest, "--model", "model")
         assert direct[0] == 0 and direct[1] == run(name, old, *rest)[1]
     direct = run("match", "old.csv", "old.csv", "--model", "model")
-    assert direct[1] == run("match", "old.csv", old)[1]
+    assert direct[1] == run("match", "old.csv", old)[1] and "matches itself" in direct[2]
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -287,6 +287,10 @@ def test_an_index_is_added_to_from_the_columns_that_it_was_built_of(tmp_path, ru
     with QuestionIndex.open(tmp_path / "a.db") as index:
         entries = {entry["id"]: entry["question"] for entry in index.entries}
     assert entries == {"A1": "x how far", "A2": "y how are you", "A3": "z rice"}
+    refused(["index", "add", "a.db", "b.csv", "--column", "text"], "The index compares note+text")
+    (tmp_path / "c.csv").write_text("SKU,remark,words\nA1,x,how far\n")
+    out, err = run("index", "add", "a.db", "c.csv", "--column", "remark+words", "--json")[1:]
+    assert json.loads(out)["added"] == 0 and "compares note+text, and of these questions rem" in err
     refused(["duplicates", "a.db", "--column", "text"], "a.db is an index, which is read as it is")
 
 
@@ -321,6 +325,7 @@ def test_match_two_lists(tmp_path, run, rows):
 def test_lists_with_columns_and_encodings_of_their_own_are_matched(tmp_path, run, refused):
     (tmp_path / "a.csv").write_text("id,question\n1,how far\n")
     (tmp_path / "b.csv").write_text("key,frage\n1,how far \xe9\n", "cp1252")
+    refused(["search", "how far", "a.csv"], "comes first: siamese search a.csv 'how far'")
     command, flags = ["match", "a.csv", "b.csv"], ["--column", "frage", "--encoding", "cp1252"]
     for count in (2, 4):  # b.csv is refused, then a.csv
         refused([*command, *flags[:count]], "make an index of one list with its flags first")

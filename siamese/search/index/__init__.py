@@ -213,7 +213,7 @@ class QuestionIndex(AbstractContextManager):
 
     @property
     def reading(self) -> dict[str, Any]:
-        """How its file was read, columns and repeated lines, as `read_questions` takes them."""
+        """How its file was read: the flags, the repeated lines, and the columns that are compared."""
         with self._moment():
             return dict(self._facts.get("reading", {}))
 
