@@ -17,7 +17,7 @@ from siamese.cli.reading import opened, question_list
 from siamese.compat.progress import elapsed
 from siamese.data.pairs import read_pairs
 from siamese.data.questions import read_ids
-from siamese.data.readers.columns import normal_name, read_spec
+from siamese.data.readers.columns import read_spec
 from siamese.errors import ArgumentError
 from siamese.search.detector import DuplicateDetector
 from siamese.search.explain import differences
@@ -82,7 +82,14 @@ def index_add(flags: argparse.Namespace) -> Facts:
         for name, value in built.items():  # as the index was built
             setattr(flags, name, getattr(flags, name, None) or value)
         questions = question_list(flags.questions, flags)
-        _check_column(questions.column, built.get("compared", questions.column), bool(column))
+        new, own = questions.column, built.get("compared", questions.column)
+        if new != own:
+            note(f"The index compares {own}, and of these questions {new}.")
+            if column and _form(new) != _form(own):
+                raise ArgumentError(
+                    f"The index compares {own}; of {new} the same questions would be stored twice. Leave "
+                    "--column out, name as many columns and words, or build another index."
+                )
         texts, ids = questions.questions, questions.ids if questions.has_ids else None
         reading.note_cut(detector, texts)
         with elapsed(f"Encoding {counted(len(texts), 'question')}"):
@@ -91,16 +98,9 @@ def index_add(flags: argparse.Namespace) -> Facts:
         return {**facts, "left_out": report.rows - report.kept, "questions": len(index)}
 
 
-def _check_column(new: str, own: str, is_named: bool) -> None:
-    """Notes another column than that of the index; refuses --column of another number or limit of words."""
-    (columns, words), (own_columns, own_words) = read_spec(new), read_spec(own)
-    if is_named and (len(columns), words) != (len(own_columns), own_words):
-        raise ArgumentError(
-            f"The index compares {own}; with --column {new} the same questions would be stored twice. "
-            "Leave --column out, name as many columns and words, or build another index."
-        )
-    if normal_name(new) != normal_name(own):
-        note(f"The index compares {own}, and of these questions {new}.")
+def _form(column: str) -> tuple[int, int | None]:
+    """How many columns make a question, and how many of their words."""
+    return len(read_spec(column).columns), read_spec(column).words
 
 
 @command(

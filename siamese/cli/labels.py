@@ -30,12 +30,12 @@ from siamese.search.encoders import is_encoder_name
 from siamese.search.model_file import model_path
 
 FEW = 5  # with fewer duplicates among its labels a threshold is hardly better than the default
+ENOUGH = 20  # labels of which as few are duplicates where most similar pairs differ
 NEAR_MISSES = (
-    "Most pairs that look alike differ here (near misses), so one threshold separates little: `siamese "
-    "search` and `siamese match` need none and show the best questions first. Compare titles alone "
+    "Most pairs that look alike here differ (near misses), and one threshold separates them badly: use "
+    "`siamese search` or `siamese match`, which show the best questions first, compare titles alone "
     "(--column) where bodies are compared too, or answer more."
-)  # where so few are duplicates of `ENOUGH` labels
-ENOUGH = 20
+)
 
 WEIGHTS = [tenths / 10 for tenths in range(11)]  # of the vectors, from which one is chosen
 MODES = ("hybrid", "vectors", "words")
@@ -196,8 +196,14 @@ def threshold(flags: argparse.Namespace) -> Result:
         facts = {"answers": path, "before": round(detector.threshold, 6), "output": output}
         if kind == "index":
             facts["answers_in_index"] = index.add_answers(pairs)
-        _check_both(pairs, facts.get("answers_in_index", path == shared.answers_file(target)))
-        fitted = detector.fitted(pairs)
+        try:
+            fitted = detector.fitted(pairs)
+        except DataError as error:
+            stored = facts.get("answers_in_index", path == shared.answers_file(target))
+            groups = " The answers bind the groups all the same." * bool(stored)
+            raise DataError(
+                f"{error} The threshold stays what it is.{groups} {_advice(pairs)}"
+            ) from None
         fit = fitted.card["threshold_fit"]
         if kind == "index":
             index.set_threshold(fit)
@@ -225,16 +231,6 @@ def _advice(pairs: QuestionPairs) -> str:
     if len(pairs) >= ENOUGH and pairs.is_duplicate.sum() < FEW:
         return NEAR_MISSES
     return "Answer more: the same command goes on, with a larger --label where all were asked."
-
-
-def _check_both(pairs: QuestionPairs, in_groups: int) -> None:
-    """DataError where the labels are of one kind; it says whether groups obey them all the same."""
-    kinds = set(pairs.is_duplicate.astype(int).tolist())
-    if len(kinds) < 2:
-        how = f"All {len(pairs)} answers are {'ny'[max(kinds)]}" if kinds else "No answers"
-        groups = " The answers bind the groups all the same." * bool(kinds and in_groups)
-        how += f": a threshold needs both, y and n, and stays what it is.{groups}"
-        raise DataError(f"{how} {_advice(pairs)}")
 
 
 def _label(index: Any, path: str, flags: argparse.Namespace) -> QuestionPairs:

@@ -60,7 +60,7 @@ def check_scores(scores: Any, labels: Any, *, both: bool = True) -> tuple[np.nda
     if len(array) != len(truth):
         raise DataError(f"There are {len(array)} scores and {len(truth)} labels; one each a pair.")
     if not len(array):
-        raise DataError("There are no scores: at least one duplicate and one other are needed.")
+        raise DataError("There are no pairs: at least one duplicate and one other are needed.")
     wrong = np.flatnonzero(~np.isfinite(array))
     if len(wrong):
         raise ArgumentError(

@@ -106,14 +106,14 @@ def test_what_cannot_be_fitted_is_one_sentence(refused, tmp_path):
     for options, why, replies in (
         (["model"], "--label N", None),
         (["model", "--label", "3"], "--label asks about the questions", None),
-        (["model", "--answers", "one.csv"], "All 1 answers are y", None),
+        (["model", "--answers", "one.csv"], "both classes are needed", None),
         ([*label, "--answers", "other.csv"], "holds more than answers", None),
         ([*label, "--answers", "bad.csv"], "line 3: 2 fields", None),
         ([*label, "--answers", "bad.csv", "--bad-rows", "skip"], "holds more than answers", None),
         ([*label, "--answers", "."], "it is a directory", None),
         ([*ask, "--answers", "q.txt/a.csv"], "Cannot write q.txt", "n\n"),
-        (ask, "No answers: a threshold needs both", ""),
-        (ask, "All 2 answers are n: a threshold needs both", "n\nn\n"),
+        (ask, "There are no pairs: at least one", ""),
+        (ask, "All 2 pairs are non-duplicates; both classes are needed", "n\nn\n"),
     ):
         refused(["threshold", *options], why, stdin=replies)
 
@@ -126,8 +126,8 @@ def test_answers_of_one_kind_and_of_a_broken_run_bind_the_groups_of_an_index(run
     for count, advice in (3, "Answer more"), (20, "near misses"):
         for command in [["threshold", "old", "--label", count], fit]:
             code, _, err = run(*command, stdin="n\n" * count)
-            assert code == 2 and "stays what it is. The answers bind the groups" in err
-            assert f"All {count} answers are n" in err and advice in err
+            assert code == 2 and "stays what it is. The answers bind the groups" in err, err
+            assert f"All {count} pairs are non-duplicates" in err and advice in err
             with QuestionIndex.open("old") as index:
                 assert len(index.answers()) == count and index.detector.threshold == 0.2
     monkeypatch.setattr("sys.stdin", Mock(readline=Mock(side_effect=["y\n", KeyboardInterrupt])))

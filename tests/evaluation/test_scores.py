@@ -47,7 +47,7 @@ def test_metrics_equal_scikit_learn_and_no_cut_is_better_than_the_best(pairs, cu
 @pytest.mark.parametrize(
     ("scores", "labels", "threshold", "error", "says"),
     [
-        ([], [], 0.5, DataError, "no scores"),
+        ([], [], 0.5, DataError, "no pairs"),
         ([0.1, 0.2], [1], 0.5, DataError, "2 scores and 1 labels"),
         ([0.1, float("nan")], [1, 0], 0.5, ArgumentError, r"scores\[1\] is nan"),
         ([0.1, 0.2], [1, 2], 0.5, ArgumentError, r"labels\[1\] is .*2"),
