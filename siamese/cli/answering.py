@@ -98,13 +98,11 @@ def search(flags: argparse.Namespace) -> Result:
     siamese search old.index "How old are you?" -k 3 --json
     """
     if flags.question == "-" or os.path.isfile(flags.question):
-        first, second = map(shlex.quote, (flags.question, flags.index))
-        if flags.question != "-" and not os.path.exists(flags.index):
-            raise ArgumentError(f"The list comes first: siamese search {first} {second}")
-        raise ArgumentError(
-            f"{flags.question!r} is a file, not a question. For each question of a file: "
-            f"siamese match {first} {second}"
-        )
+        way = "For each question of a file: siamese match"
+        if not os.path.exists(flags.index):
+            way = "The list comes first: siamese search"
+        paths = shlex.join([flags.question, flags.index])
+        raise ArgumentError(f"{flags.question!r} is a file, not a question. {way} {paths}")
     if not any(map(str.isalnum, flags.question)):
         raise ArgumentError(
             f"{flags.question!r} has no word: a question needs a letter or a digit."

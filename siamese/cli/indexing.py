@@ -49,9 +49,7 @@ def index_build(flags: argparse.Namespace) -> Facts:
     siamese index build faq.jsonl --model runs/course --column title --output faq.index
     """
     if flags.output is None and not os.path.isfile(flags.questions):
-        raise ArgumentError(
-            f"{flags.questions} is no file. Name the index to write (--output INDEX)."
-        )
+        raise ArgumentError(f"{flags.questions} is no file; name the index (--output INDEX).")
     output, begun = flags.output or f"{flags.questions}.index", time.monotonic()
     claim(output, True, "index")
     model, questions = flags.model or "use", question_list(flags.questions, flags)
@@ -85,22 +83,18 @@ def index_add(flags: argparse.Namespace) -> Facts:
         new, own = questions.column, built.get("compared", questions.column)
         if new != own:
             note(f"The index compares {own}, and of these questions {new}.")
-            if column and _form(new) != _form(own):
-                raise ArgumentError(
-                    f"The index compares {own}; of {new} the same questions would be stored twice. Leave "
-                    "--column out, name as many columns and words, or build another index."
-                )
+        forms = {(len(parts.columns), parts.words) for parts in map(read_spec, (new, own))}
+        if column and len(forms) > 1:
+            raise ArgumentError(
+                f"The index compares {own}; of {new} the same questions would be stored twice. Leave "
+                "--column out, name as many columns and words, or build another index."
+            )
         texts, ids = questions.questions, questions.ids if questions.has_ids else None
         reading.note_cut(detector, texts)
         with elapsed(f"Encoding {counted(len(texts), 'question')}"):
             _, added, replaced, skipped = index.add(texts, ids=ids, columns=questions.columns)
         facts, report = {"added": added, "replaced": replaced, "skipped": skipped}, questions.report
         return {**facts, "left_out": report.rows - report.kept, "questions": len(index)}
-
-
-def _form(column: str) -> tuple[int, int | None]:
-    """How many columns make a question, and how many of their words."""
-    return len(read_spec(column).columns), read_spec(column).words
 
 
 @command(

@@ -32,9 +32,8 @@ from siamese.search.model_file import model_path
 FEW = 5  # with fewer duplicates among its labels a threshold is hardly better than the default
 ENOUGH = 20  # labels of which as few are duplicates where most similar pairs differ
 NEAR_MISSES = (
-    "Most pairs that look alike here differ (near misses), and one threshold separates them badly: use "
-    "`siamese search` or `siamese match`, which show the best questions first, compare titles alone "
-    "(--column) where bodies are compared too, or answer more."
+    "Most pairs that look alike here differ (near misses): one threshold separates them badly. `siamese "
+    "search` and `match` show the best questions first; or compare titles alone (--column), or answer more."
 )
 
 WEIGHTS = [tenths / 10 for tenths in range(11)]  # of the vectors, from which one is chosen
@@ -196,14 +195,16 @@ def threshold(flags: argparse.Namespace) -> Result:
         facts = {"answers": path, "before": round(detector.threshold, 6), "output": output}
         if kind == "index":
             facts["answers_in_index"] = index.add_answers(pairs)
+        advice = (
+            "Answer more: the same command goes on, with a larger --label where all were asked."
+        )
+        if len(pairs) >= ENOUGH and pairs.is_duplicate.sum() < FEW:
+            advice = NEAR_MISSES
         try:
             fitted = detector.fitted(pairs)
         except DataError as error:
-            stored = facts.get("answers_in_index", path == shared.answers_file(target))
-            groups = " The answers bind the groups all the same." * bool(stored)
-            raise DataError(
-                f"{error} The threshold stays what it is.{groups} {_advice(pairs)}"
-            ) from None
+            bind = ", and the answers bind the groups" * bool(facts.get("answers_in_index"))
+            raise DataError(f"{error} The threshold stays what it is{bind}. {advice}") from None
         fit = fitted.card["threshold_fit"]
         if kind == "index":
             index.set_threshold(fit)
@@ -220,17 +221,11 @@ def threshold(flags: argparse.Namespace) -> Result:
     place = target if kind == "index" else output
     text += f"Saved in {place}." if place else "It is not saved; --output FILE writes a model."
     if fit["duplicates"] < FEW:
-        text += f" A threshold of fewer than {FEW} duplicates is unreliable. {_advice(pairs)}"
+        text += f" A threshold of fewer than {FEW} duplicates is unreliable. {advice}"
     if kind == "questions":
         path = target + same_flags(flags)
         text += f" Or give it: siamese duplicates {path} --threshold {cut:.3f}"
     return text, facts | fit
-
-
-def _advice(pairs: QuestionPairs) -> str:
-    if len(pairs) >= ENOUGH and pairs.is_duplicate.sum() < FEW:
-        return NEAR_MISSES
-    return "Answer more: the same command goes on, with a larger --label where all were asked."
 
 
 def _label(index: Any, path: str, flags: argparse.Namespace) -> QuestionPairs:

@@ -167,7 +167,7 @@ def _few(
     flags: argparse.Namespace,
 ) -> Result:
     """A head of few labels, or of links: all of them train, each part judged by a head of the others."""
-    from siamese.training.few_labels import check_duplicates, teach
+    from siamese.training.few_labels import LEAST, teach
     from siamese.training.head import MANY
 
     seed = changes.pop("seed", 0)
@@ -180,8 +180,6 @@ def _few(
             f"{MANY:,} labels on it is a run with settings and test rows); without effect, so leave out: "
             f"{names}. Or choose --preset best, which trains a tower."
         )
-    check_duplicates(pairs)
-    claim(os.path.join(output, MODEL_NAME), flags.overwrite)
     count, duplicates = len(pairs), int(pairs.is_duplicate.sum())
     usual = next((roc_auc for least, roc_auc in USUALLY if count >= least), None)
     known = f"Fewer than {USUALLY[-1][0]} were not tried: expect little of them."
@@ -189,7 +187,9 @@ def _few(
         known = f"On a forum about as many raised the ROC AUC on other queries from 0.783 to {usual:.3f}."
     if duplicates == count:
         known = "They teach an order and no threshold, which needs pairs that are none too."
-    note(f"{counted(count, 'label')}, {duplicates:,} of them duplicates. {known}")
+    if duplicates >= LEAST:  # Otherwise `teach` refuses them.
+        claim(os.path.join(output, MODEL_NAME), flags.overwrite)
+        note(f"{counted(count, 'label')}, {duplicates:,} of them duplicates. {known}")
     listed = [*flags.texts.values()] if flags.list else None
     begun = time.monotonic()
     start = start or DuplicateDetector.pretrained()

@@ -51,15 +51,6 @@ class Bought(NamedTuple):
         )
 
 
-def check_duplicates(pairs: QuestionPairs) -> None:
-    """DataError where there are too few duplicates to learn from."""
-    duplicates = int(np.sum(pairs.is_duplicate))
-    if duplicates < LEAST:
-        raise DataError(
-            f"{duplicates} of the {len(pairs)} pairs are duplicates; a head needs {LEAST} at least."
-        )
-
-
 def teach(
     start: DuplicateDetector,
     pairs: QuestionPairs,
@@ -87,7 +78,10 @@ def teach(
     labels = np.asarray(pairs.is_duplicate, bool)
     if start.encoder is None:
         raise ArgumentError("A head needs an encoder below it, and this model has none.")
-    check_duplicates(pairs)
+    if labels.sum() < LEAST:
+        raise DataError(
+            f"{int(labels.sum())} of the {len(labels)} pairs are duplicates; a head needs {LEAST} at least."
+        )
     links = bool(labels.all())
     texts, rows = number_questions(pairs.question1, pairs.question2)  # rows: int64 [n, 2]
     if links:  # What stands in the list alone comes behind.

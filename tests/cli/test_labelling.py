@@ -126,7 +126,7 @@ def test_answers_of_one_kind_and_of_a_broken_run_bind_the_groups_of_an_index(run
     for count, advice in (3, "Answer more"), (20, "near misses"):
         for command in [["threshold", "old", "--label", count], fit]:
             code, _, err = run(*command, stdin="n\n" * count)
-            assert code == 2 and "stays what it is. The answers bind the groups" in err, err
+            assert code == 2 and "stays what it is, and the answers bind the groups" in err
             assert f"All {count} pairs are non-duplicates" in err and advice in err
             with QuestionIndex.open("old") as index:
                 assert len(index.answers()) == count and index.detector.threshold == 0.2

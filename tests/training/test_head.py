@@ -298,6 +298,11 @@ def test_links_of_a_list_teach_an_order(train):
 
 
 def test_what_the_command_refuses_it_refuses_before_it_trains(train, monkeypatch, tmp_path):
+    (tmp_path / "few.csv").write_text("question1,question2,is_duplicate\nhow far,how old,1\n")
+    code, _, err = train(file="few.csv")
+    assert code == 2 and "a head needs 3" in err and len(err.splitlines()) == 1
+    assert not (tmp_path / "runs").exists()
+
     def never(*_, **__):
         raise AssertionError("trained")
 
@@ -314,10 +319,6 @@ def test_what_the_command_refuses_it_refuses_before_it_trains(train, monkeypatch
         assert code == 2 and re.search(message, err), (flags, err)
     code, _, err = train(start="tower")
     assert code == 2 and "tower has no encoder" in err
-    (tmp_path / "few.csv").write_text("question1,question2,is_duplicate\nhow far,how old,1\n")
-    code, _, err = train(file="few.csv")
-    assert code == 2 and "a head needs 3" in err and len(err.splitlines()) == 1
-    assert not (tmp_path / "runs").exists()
 
 
 def test_every_part_that_is_left_out_has_both_labels():
