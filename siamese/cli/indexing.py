@@ -81,14 +81,14 @@ def index_add(flags: argparse.Namespace) -> Facts:
             setattr(flags, name, getattr(flags, name, None) or value)
         questions = question_list(flags.questions, flags)
         new, own = questions.column, built.get("compared", questions.column)
-        if new != own:
-            note(f"The index compares {own}, and of these questions {new}.")
         forms = {(len(parts.columns), parts.words) for parts in map(read_spec, (new, own))}
         if column and len(forms) > 1:
             raise ArgumentError(
                 f"The index compares {own}; of {new} the same questions would be stored twice. Leave "
                 "--column out, name as many columns and words, or build another index."
             )
+        if new != own:
+            note(f"The index compares {own}, and of these questions {new}.")
         texts, ids = questions.questions, questions.ids if questions.has_ids else None
         reading.note_cut(detector, texts)
         with elapsed(f"Encoding {counted(len(texts), 'question')}"):
