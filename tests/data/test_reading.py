@@ -309,7 +309,7 @@ REFUSED_LISTS = {
     "nested fields": ('{"id": 1, "post": {"a": "b"}}\n', {"column": "post"}, "not text. Nested", "jq -c"),
     "a nested name": ('{"id": 1, "post": {"title": "a"}}\n', {"column": "post.title"}, "id, post. Nested"),
     "an id again": ("id,question\n1,How far?\n1,Who?\n", {}, "line 3: the id '1' stands in an earlier row"),
-    "a database": (b"SQLite format 3\0" + bytes(99), {}, "perhaps an index. Here questions or pairs"),
+    "a database": (b"SQLite format 3\0" + bytes(99), {}, "perhaps an index, not questions or pairs"),
     "JSON over lines": ('{\n "id": 1,\n "question": "How old?"\n}\n', {}, "Each line must hold one object"),
     "a title above a sheet": (lambda: workbook([["FAQ", ""], ["id", "question"], ["1", "How?"]]), {},
                               "row 1 of the sheet is no header", "Delete the rows above"),

@@ -211,9 +211,7 @@ def _recognised(file: Any, report: ReadReport, known: set[str], encoding: str | 
         file = io.BufferedReader(gzip.GzipFile(fileobj=file))
         head = file.peek(4096)
     if head.startswith(b"SQLite format 3"):
-        raise DataError(
-            f"{name} is a database, perhaps an index. Here questions or pairs are needed."
-        )
+        raise DataError(f"{name} is a database, perhaps an index, not questions or pairs.")
     if head.startswith((b"PAR1", *_WORKBOOK)):
         if zipped or not file.seekable():
             file = io.BytesIO(file.read(LARGEST_WORKBOOK))
