@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from typing import Any
 
 import numpy as np
 
-from siamese.data.text import folded
+from siamese.data.text import cleaned, folded, without_greeting
 from siamese.errors import ArgumentError, DataError
 
+_BEFORE_MARK = re.compile(r"\s+(?=[?!.,;:])")
 MOST_PAIRED = 2000  # questions of a cluster: all pairs of more would fill the memory
 
 
@@ -38,12 +40,19 @@ def connected_groups(size: int, edges: np.ndarray) -> np.ndarray:
     return connected_components(graph, directed=False)[1].astype(np.int64)
 
 
-def question_groups(questions: list[str], edges: np.ndarray) -> np.ndarray:
-    """The connected group of each question, int64; those of equal folded texts are connected, too."""
+def question_groups(
+    questions: list[str], edges: np.ndarray, key: Callable[[str], str] = folded
+) -> np.ndarray:
+    """The connected group of each question, int64; those of equal `key` are connected, too."""
     first: dict[str, int] = {}
-    places = [first.setdefault(folded(text), place) for place, text in enumerate(questions)]
+    places = [first.setdefault(key(text), place) for place, text in enumerate(questions)]
     equal = np.stack([np.array(places, np.int64), np.arange(len(places))], axis=1)
     return connected_groups(len(questions), np.concatenate([edges, equal]))
+
+
+def as_models_read(text: str) -> str:
+    """A question's folded text without greeting and thanks, and without blanks before marks."""
+    return _BEFORE_MARK.sub("", folded(without_greeting(cleaned(text))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +125,8 @@ def transitive_closure(
 def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.ndarray]:
     """The rows, int64 and ascending, of each part of a split in which no two parts share a question.
 
-    Questions that stand in one pair, duplicate or not, go to one part. Groups are placed from the largest
+    Questions that stand in one pair, duplicate or not, go to one part, and so do those that models read as
+    one (`as_models_read`). Groups are placed from the largest
     to the smallest, those of one size in an order drawn by `seed`, each where the largest share is missing.
 
     Raises:
@@ -130,7 +140,7 @@ def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.
             f"they are {fractions!r}."
         )
     questions, numbers = number_questions(pairs.question1, pairs.question2)
-    group = question_groups(questions, numbers)[numbers[:, 0]]  # [pairs]
+    group = question_groups(questions, numbers, as_models_read)[numbers[:, 0]]  # [pairs]
     sizes = np.bincount(group)  # [groups], in pairs
     if len(sizes) < len(shares):
         raise DataError(

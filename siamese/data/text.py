@@ -11,15 +11,20 @@ _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
+_BREAK = re.compile("[\x0b\x1c-\x1f\x85]")  # such as Word's break of a line: a blank
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
-_INLINE = "a|abbr|b|code|del|em|font|i|ins|kbd|q|s|small|span|strike|strong|sub|sup|tt|u"
-_BLOCK = "blockquote|br|center|dd|div|dl|dt|h[1-6]|hr|img|li|ol|p|pre|table|tbody|td|th|thead|tr|ul"
-_INLINE_TAG = re.compile(rf"</?(?:{_INLINE})(?:\s[^<>]*)?/?>", re.IGNORECASE)
+_INLINE = "a|abbr|b|big|cite|code|del|em|font|i|ins|kbd|mark|q|s|small|span|strike|strong|sub|sup|tt|u|wbr"
+_BLOCK = (
+    "article|aside|blockquote|body|br|center|dd|div|dl|dt|figure|footer|h[1-6]|head|header|hr|html|img|li|"
+    "main|nav|ol|p|pre|section|svg|table|tbody|td|tfoot|th|thead|tr|ul"
+)
+_INLINE_TAG = re.compile(rf"</?(?:{_INLINE})(?:\s[^<>]*)?/?>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
 _BLOCK_TAG = re.compile(rf"\s*</?(?:{_BLOCK})(?:\s[^<>]*)?/?>\s*", re.IGNORECASE)
-# Markup has an end tag, a tag of a block at the start, or a break after a word. A question about a tag,
-# "what is <br> for?", has none of these.
+# Markup has an end tag, a tag of a block at the start, a break after a word, an attribute before a word, or
+# a comment that has words or touches some. A question about a tag, "what is <br> for?", has none of these.
 _MARKUP = re.compile(
-    rf"</(?:{_INLINE}|{_BLOCK})\s*>|^\s*<(?:{_BLOCK})(?:\s[^<>]*)?>|(?<=\S)<br\s*/?>|<br\s*/>",
+    rf"</(?:{_INLINE}|{_BLOCK})\s*>|^\s*<(?:{_BLOCK})(?:\s[^<>]*)?>|(?<=\S)<w?br\s*/?>|<br\s*/>"
+    rf"|<(?:{_INLINE}|{_BLOCK})\s+[\w-]+\s*=[^<>]*>(?=\S)|<!--\s*[^\s-]|(?<=\S)<!--",
     re.IGNORECASE,
 )
 _WHOM = "all|community|dear|everybody|everyone|experts?|folks|friends?|guys|madam|sir|support|team|there"
@@ -37,7 +42,7 @@ _THANKS = re.compile(
 _LONGEST_THANKS = 100  # characters
 _STRAIGHT = str.maketrans(
     {
-        **dict.fromkeys("‘’‚‛′´`ʼ", "'"),
+        **dict.fromkeys("‘’‚‛′´ʼ", "'"),
         **dict.fromkeys("“”„‟″«»", '"'),
         **dict.fromkeys("‐‑‒–—―−", "-"),
     }
@@ -55,15 +60,32 @@ def cleaned(text: str) -> str:
       >>> cleaned("What is <br> for, and is a < b?")
       'What is <br> for, and is a < b?'
     """
-    if "<" in text and _MARKUP.search(text):
-        text = _BLOCK_TAG.sub(" ", _INLINE_TAG.sub("", text)).strip()
+    whole, text = text, _without_tags(text)
     if "&" in text:
+        is_escaped = text is whole  # Its tags may be entities, such as &lt;p&gt;.
         text = _ENTITY.sub(lambda entity: html.unescape(entity[0]), text)
+        text = _without_tags(text) if is_escaped else text
     if text.isupper() and len(text.split()) > 2:
         text = text.capitalize()
     if text.isprintable() and text.isascii():
         return text
-    return unicodedata.normalize("NFC", _INVISIBLE.sub("", text))
+    return unicodedata.normalize("NFC", _INVISIBLE.sub("", _BREAK.sub(" ", text)))
+
+
+def _without_tags(text: str) -> str:
+    if "<" in text and _MARKUP.search(text):
+        return _BLOCK_TAG.sub(" ", _INLINE_TAG.sub("", text)).strip()
+    return text
+
+
+def has_words(text: str) -> bool:
+    """Whether a text has a letter or a digit."""
+    return any(map(str.isalnum, text))
+
+
+def straightened(text: str) -> str:
+    """Text with straight quotes and plain hyphens for curly quotes, primes and dashes."""
+    return text if text.isascii() else text.translate(_STRAIGHT)
 
 
 def without_greeting(text: str) -> str:
@@ -78,7 +100,7 @@ def without_greeting(text: str) -> str:
     thanks = _THANKS.search(rest, max(0, len(rest) - _LONGEST_THANKS))
     rest = rest[: thanks.start()] if thanks else rest
     is_thanks = _THANKS.match(f".{rest}", 1)  # and nothing else
-    if rest == text or is_thanks or not any(map(str.isalnum, rest)):
+    if rest == text or is_thanks or not has_words(rest):
         return text
     return rest[0].upper() + rest[1:] if text[0].isupper() else rest
 

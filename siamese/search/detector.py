@@ -16,7 +16,7 @@ import numpy as np
 from siamese.compat.progress import progress_bar
 from siamese.data.arguments import whole_number
 from siamese.data.readers.tables import text_list
-from siamese.data.text import cleaned, without_greeting
+from siamese.data.text import cleaned, has_words, straightened, without_greeting
 from siamese.data.tokenizer import word_tokenize
 from siamese.data.vocabulary import Vocabulary
 from siamese.errors import ArgumentError
@@ -229,8 +229,9 @@ class DuplicateDetector(Decisions):
     ) -> np.ndarray:
         """The questions' vectors, float32 [questions, d], of length 1; [d] for a single text.
 
-        A question without words has a zero vector. A vector is the same alone or in company. (A model
-        trained with padding in its mean, as the course's, sees each question padded to a power of two.)
+        A blank question has a zero vector; with an encoder also one without a letter or digit, or of a
+        script that no part knows. A vector is the same alone or in company. (A model trained with padding
+        in its mean, as the course's, sees each question padded to a power of two.)
 
         Args:
           questions: one text, a list or a column of texts, or a table with one column of questions.
@@ -268,11 +269,12 @@ class DuplicateDetector(Decisions):
     def as_read(self, text: str) -> str:
         """A question as the parts read it: cleaned, without greeting and thanks, and slips set right.
 
-        A tower that tells case apart, as the course's, reads every letter.
+        Curly quotes and dashes become straight quotes and hyphens. A tower that tells case apart, as the
+        course's, reads every letter.
         """
         if self.vocabulary is not None and not self.vocabulary.folded:
             return cleaned(text) if self.encoder else text
-        text = without_greeting(cleaned(text))
+        text = straightened(without_greeting(cleaned(text)))
         return self.encoder.respelled(text) if self.encoder else text
 
     def _read(self, texts: Sequence[str]) -> tuple[list[str], Any]:
@@ -293,7 +295,10 @@ class DuplicateDetector(Decisions):
             parts.append(unit_rows(parts[0] @ self.head))
         if self.tower is not None:
             parts.append(self.tower_encoder.encode(ids, length=length))
-        return parts[0] if len(parts) == 1 else self.joined(parts)
+        vectors = parts[0] if len(parts) == 1 else self.joined(parts)
+        if self.encoder is not None:  # A tower alone has a vector of marks.
+            vectors[[not has_words(text) for text in texts]] = 0
+        return vectors
 
     def joined(self, parts: Sequence[np.ndarray]) -> np.ndarray:
         """Questions' vectors, of the vectors of their parts, float32 [n, size] each, as in `shares`."""
@@ -363,19 +368,28 @@ class DuplicateDetector(Decisions):
         return vectors[: len(first)], vectors[len(first) :]
 
     def unknown_words(self, question: str) -> list[str]:
-        """The question's words that the model has never seen, in order; an encoder reads every word."""
-        if self.encoder is not None:
-            return []
-        words = word_tokenize(self.vocabulary.read(self.as_read(question)))
-        return [word for word in words if word not in self.vocabulary]
+        """The question's words that no part of the model knows, in order.
+
+        An encoder knows all but those of scripts that it was not trained on.
+        """
+        text, vocabulary = self.as_read(question), self.vocabulary or ()
+        words = word_tokenize(vocabulary.read(text) if vocabulary else text)
+        unknown = [word for word in words if word not in vocabulary]
+        if self.encoder is None:
+            return unknown
+        return [word for word in unknown if has_words(word) and self.encoder.unread(word)]
 
     def without_known_words(self, questions: Sequence[str]) -> np.ndarray:
         """Which questions have no word that the model knows, bool [questions]: it cannot tell them apart.
 
-        A mark is no word. An encoder reads every word.
+        A mark is no word. An encoder knows the words of all but `unread` questions.
         """
+        unread = np.ones(len(questions), bool)
         if self.encoder is not None:
-            return np.zeros(len(questions), bool)
+            texts = (without_greeting(cleaned(text)) for text in questions)
+            unread[:] = list(map(self.encoder.unread, texts))
+        if self.tower is None or not unread.any():
+            return unread
 
         def has_known(words: list[str]) -> bool:
             return any(w in self.vocabulary and any(map(str.isalnum, w)) for w in words)
@@ -386,4 +400,4 @@ class DuplicateDetector(Decisions):
             has_known(lower(t).split()) or has_known(word_tokenize(read(t[:LONGEST])))
             for t in map(self.as_read, questions)
         )
-        return ~np.fromiter(known, bool)
+        return unread & ~np.fromiter(known, bool)

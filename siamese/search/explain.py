@@ -6,12 +6,19 @@ import re
 from typing import Any, NamedTuple
 
 from siamese.data.readers.tables import text_list
-from siamese.data.text import cleaned, without_greeting
+from siamese.data.text import cleaned, straightened, without_greeting
 from siamese.errors import DataError
 from siamese.search.detector import MAX_TOKENS, DuplicateDetector
 from siamese.search.display import harmless, rounded
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_BARE = re.compile(
+    r"\b(ai|are|ca|could|did|do|does|had|has|have|is|must|need|should|was|were|wo|would)nt\b"
+)
+# Two words or numbers on either side of a word of direction.
+_DIRECTION = re.compile(
+    r"(?<![\w.])([\w.]*\w)(?=\s+(from|into|to|vs\.?|versus)\s+(?:(?:an?|my|the)\s+)?([\w.]*\w))"
+)
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")  # 1,000 is 1000
 _WORD = re.compile(r"[^\W\d_][\w']*")
 _NEGATION = re.compile(r"no|not|never|none|nothing|nobody|neither|nor|cannot|without|\w+n't")
@@ -98,24 +105,36 @@ def explain(detector: DuplicateDetector, question1: str, question2: str) -> Expl
 
 
 def differences(question1: str, question2: str) -> list[str]:
-    """What two texts differ in that a cosine hardly sees: numbers, negations, capitalised words.
+    """What two texts differ in that a cosine hardly sees: numbers, negations, capitalised words, direction.
 
     The order of capitalised words counts, too: "CSV to JSON" is not "JSON to CSV". A text's first word
-    counts where it has two capitals. A word with a digit, such as h264, is like one with capitals.
+    counts where it has two capitals. A word with a digit, such as h264, is like one with capitals. The
+    order of other words, and of numbers, counts on both sides of from, into, to and versus.
 
     Example:
       >>> differences("How do I turn CSV into JSON?", "How do I turn JSON into CSV?")
       ['csv json / json csv']
       >>> differences("Is it safe?", "Isn't it safe at 30 degrees?")
       ['- / 30', "- / isn't"]
+      >>> differences("update 1.2 to 1.3", "update 1.3 to 1.2")
+      ['1.2 to 1.3 / 1.3 to 1.2']
     """
-    texts = [_THOUSANDS.sub("", text.replace("’", "'")) for text in (question1, question2)]
-    lower = [_WORD.findall(text.lower()) for text in texts]
+    plain = map(straightened, (question1, question2))
+    texts = [_THOUSANDS.sub("", text.replace("`", "'")) for text in plain]
+    lower = [_WORD.findall(_BARE.sub(r"\1n't", text.lower())) for text in texts]
     names = {word.lower() for text in texts for word in _NAME.findall(text)}
     sides = (
         [sorted(_NUMBER.findall(text)) for text in texts],
         [sorted(word for word in words if _NEGATION.fullmatch(word)) for words in lower],
         [[word for word in words if word in names] for words in lower],
+        _turned(*(_DIRECTION.findall(text.lower()) for text in texts), names),
     )
     shown = [[" ".join(side) or "-" for side in pair] for pair in sides]
     return [" / ".join(pair) for pair in shown if pair[0] != pair[1]]
+
+
+def _turned(one: list[tuple], other: list[tuple], names: set[str]) -> list[list[str]]:
+    """The words of `_DIRECTION` of two texts that stand the other way round in the other text."""
+    turned = {(last, word, first) for first, word, last in other if first != last}
+    found = [way for way in one if way in turned and not names.issuperset(way[::2])]
+    return [[" ".join(way) for way in found], [" ".join(way[::-1]) for way in found]]

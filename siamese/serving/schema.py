@@ -50,7 +50,7 @@ Pairs = body("Pairs", pairs=several(Two), threshold=(Cut, None))
 Pair = body("Pair", question1=Short, question2=Short)
 Search = body(
     "Search",
-    questions=several(Text, 100),
+    questions=several(Worded, 100),
     k=(whole(ge=1, le=100), 10),
     threshold=(Cut, None),
     mode=(Literal["hybrid", "vectors", "words"], "hybrid"),

@@ -368,7 +368,7 @@ def test_tables_in_memory_are_read_as_files_are():
         assert result.questions == ["B? A?", "D? C?", "E?"]
         with pytest.raises(DataError, match="the columns: title1, title2, label"):
             text_list(table, "encode")
-    assert text_list(pd.DataFrame({"n": [1], "question": ["A?"]}), "encode") == ["A?"]
+    assert text_list(pd.DataFrame({"question": ["A?"]}), "encode") == ["A?"]
     with pytest.raises(ArgumentError, match=r"encode takes a list of questions, not \{'A"):
         text_list({"A?", "A!"}, "encode")  # Its order is by chance.
 

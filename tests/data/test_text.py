@@ -18,12 +18,20 @@ CLEANED = {
     "How do I<br/>reset it?": "How do I reset it?",
     "<p>How do I reset it?": "How do I reset it?",
     "pass<b>word</b> <em>now</em>": "password now",
+    "<html><body>How <mark>do</mark> I<!-- a\nb -->?</body></html>": "How do I?",
+    "<article>Is it <wbr>far?</article>": "Is it far?",
+    "Is it <font color=red>far?": "Is it far?",
+    "Is it far?<!-- -->": "Is it far?",
+    "pass<wbr>word": "password",
+    "&lt;p&gt;Is it &amp;lt; 5?&lt;/p&gt;": "Is it &lt; 5?",
+    "How\x0bdo\x85I\x1creset\x1fit?": "How do I reset it?",
     "HOW DO I RESET IT?": "How do i reset it?",
     "Tom &amp; Jerry &#39;98 &quot;x&quot; &#x27;y&#x27;": "Tom & Jerry '98 \"x\" 'y'",
 }
 AS_IT_IS = (
     "What is <br> for?", "Is a < b and c > d?", "vector<int> or List<String>?", "AT&T or R&D?", "NASA JPL?",
-    "if (a<b) then", "?copy=1&reg=2",
+    "if (a<b) then", "Is <T> or <name> ok?", "What does <!-- --> do?", "What is <a href='x'> for?",
+    "?copy=1&reg=2",
 )  # fmt: skip
 GREETED = {
     "Hi all, how far is it? Thanks in advance!": "How far is it?",
@@ -72,6 +80,8 @@ def test_every_model_but_the_courses_reads_folded_text():
         lambda texts: [[len(t), t.count("A"), 1.0] for t in texts], threshold=0.9
     )
     assert lengths.similarity("pass\u00adword", "password") == pytest.approx(1)
+    for one, other in (("“A” or ‘b’", "\"A\" or 'b'"), ("A–B — c", "A-B - c"), ("A\x0bb", "A b")):
+        assert lengths.as_read(one) == other == course.as_read(other) != course.as_read(one)
     assert lengths.similarity("A", "a") < 0.9  # An encoder gets the case as it is.
     assert TrainConfig.preset("best").folded and not TrainConfig().folded
 

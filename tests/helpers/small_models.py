@@ -61,4 +61,5 @@ def make_curve_detector(**options):
 
 def random_questions(count, seed=1):
     rng = np.random.default_rng(seed)
-    return [" ".join(rng.choice(WORDS, rng.integers(1, 9))) for _ in range(count)]
+    texts = [" ".join(rng.choice(WORDS, rng.integers(1, 9))) for _ in range(count)]
+    return [text if text.strip("? ") else f"how {text}" for text in texts]

@@ -87,7 +87,7 @@ def test_encode_takes_a_text_a_list_and_tables_in_batches_of_any_size():
     expected = detector.encode(texts)
     assert expected.shape == (32, detector.output_size)
     np.testing.assert_allclose(detector.encode(texts[3], **options), expected[3], atol=1e-5)
-    frame = pandas.DataFrame({"id": range(32), "question": texts}, index=range(5, 37))
+    frame = pandas.DataFrame({"question": texts}, index=range(5, 37))
     for table in (tuple(texts), frame["question"], frame, np.array(texts), {"text": texts}):
         np.testing.assert_allclose(detector.encode(table, **options), expected, atol=1e-5)
     assert detector.encode([], **options).shape == (0, detector.output_size)
@@ -96,6 +96,7 @@ def test_encode_takes_a_text_a_list_and_tables_in_batches_of_any_size():
 def test_what_is_no_question_is_refused(detector):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"id": [1], "body": ["how far ?"], "score": [2]})
+    forum = frame.rename(columns={"score": "Title"})
     calls = [
         (lambda: detector.similarity(["how", 5], ["how", "far"]), DataError, "is 5, not text"),
         (lambda: detector.encode([None]), DataError, "is None, not text"),
@@ -108,6 +109,12 @@ def test_what_is_no_question_is_refused(detector):
         (lambda: detector.encode(frame), DataError, "one column of questions .*: id, body, score"),
         (lambda: detector.similarity(frame, "how"), DataError, "one column of questions"),
         (lambda: QuestionIndex.build(detector, frame), DataError, "one column of questions"),
+        (lambda: QuestionIndex.build(detector, forum), DataError, "read_questions.*ids=q.ids"),
+        (
+            lambda: detector.encode({"id": [1], "text": ["how"]}),
+            DataError,
+            "and no other.*id, text",
+        ),
     ]
     for call, error, message in calls:
         with pytest.raises(error, match=message):
@@ -140,7 +147,7 @@ def test_the_cosine_is_the_weighted_mean_of_the_parts_cosines(share, mask_paddin
     vectors = detector.encode(first)
     assert vectors.dtype == np.float32 and vectors.shape == (100, 26 + 8)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
-    np.testing.assert_array_equal(detector.encode(" "), np.zeros(34))
+    np.testing.assert_array_equal(detector.encode([" ", "? ?"]), np.zeros((2, 34)))
 
 
 def test_a_threshold_is_given_fitted_or_the_default():

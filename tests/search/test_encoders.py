@@ -13,7 +13,7 @@ from programs import output_of
 from small_models import letters
 from threadpoolctl import ThreadpoolController
 
-from siamese import DuplicateDetector
+from siamese import DuplicateDetector, QuestionIndex, duplicate_groups
 from siamese.errors import ArgumentError, DataError, MissingDependencyError
 from siamese.search import encoders
 from siamese.search.encoders import find_encoder, is_encoder_name
@@ -90,9 +90,27 @@ def test_a_text_has_the_same_vector_alone_and_in_company_and_in_threads(use, mon
 
 
 def test_use_gives_zeros_where_it_knows_nothing(use):
-    texts = ["", " \n", "\u200b", "ಕನ್ನಡ", "😀", "known", "half \ud800 a pair"]
-    vectors = use.encode(texts)
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), [0, 0, 0, 0, 0, 1, 1], atol=1e-6)
+    texts = [
+        "", " \n", "\u200b", "???", "😀 !", "龘?", "ಕನ್ನಡ",
+        "भारत की राजधानी क्या है?", "የት ነው?", "என் ஆர்டர் எங்கே?",
+        "আমার অর্ডার কোথায়?", "სად არის ჩემი შეკვეთა?", "איפה ההזמנה שלי?", "Πού είναι;",
+    ]  # fmt: skip
+    assert not use.encode(texts).any()
+    known = [
+        "known", "half \ud800 a pair", "😀 hi", "What does नमस्ते mean?", "What is שלום?",
+        "α²+β²=γ²?", "E = ħω", "∂f/∂x = λx", "أين طلبي؟", "如何重置我的密码?", "臺灣?", "Où est l'œuvre ?",
+        "Größe ändern?", "Perché?", "パスワード?", "薔薇の育て方", "어떻게?", "Hoe?", "Źdźbło?", "É o quê?",
+        "¿Qué?", "ทำไม?", "Iğdır nerede?", "Ёлка?", "12", "½", "ｆｕｌｌ", "What is 龘?", "彧字?",
+    ]  # fmt: skip
+    np.testing.assert_allclose(np.linalg.norm(use.encode(known), axis=1), 1, atol=1e-6)
+    detector, orders = DuplicateDetector.pretrained(), texts[-7:-2]
+    assert detector.without_known_words([*texts, *known]).tolist() == [1] * 14 + [0] * len(known)
+    assert detector.unknown_words("Is नमस्ते ऑर्डर, here 😀?") == ["नमस्ते", "ऑर्डर"]
+    index = QuestionIndex.build(detector, [*orders, "How old are you?", "What is your age?"])
+    assert [[member.row for member in group] for group in index.groups(0.1)] == [[5, 6]]
+    assert {member.row for group in duplicate_groups(index, -1) for member in group} == {5, 6}
+    assert [hit.question for hit in index.search("भारत?")] == orders[:1]  # by words
+    assert index.search(["भारत?", "???"], mode="vectors") == [[], []] == [index.search("___")] * 2
     assert use.encode([]).shape == (0, 512)
 
 
@@ -132,7 +150,15 @@ def test_the_cosine_of_a_sum_is_the_mean_of_its_parts_cosines(use):
 
 @pytest.mark.parametrize(
     ("dtype", "scale"),
-    [(np.float64, 1), (np.float32, 1e-42), (np.float32, 3e36), (np.float16, 900)],
+    [
+        (np.float64, 1),
+        (np.float32, 1e-42),
+        (np.float32, 3e36),
+        (np.float16, 900),
+        (np.float64, 1e160),
+        (np.float64, 1e-170),
+        (np.float64, 1e306),
+    ],
 )
 @pytest.mark.filterwarnings("error")
 def test_a_function_or_an_object_is_an_encoder_and_its_vectors_are_scaled(dtype, scale):

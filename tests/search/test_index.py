@@ -69,6 +69,8 @@ def test_what_cannot_be_asked_or_stored_is_refused(detector):
         (["b", "b"], DataError, "stands there 2 times"), ([7, "7"], DataError, "'7' stands there"),
         ([1.5, 2], DataError, "An id must be"), ([True, 2], DataError, "An id must be"),
         (["a"], ArgumentError, "1 ids for 2"), (["a\0", "b"], DataError, "An id must be"),
+        ("xy", ArgumentError, "ids must be a list.*'xy'"), ({"a", "b"}, ArgumentError, "a list"),
+        ({"id": [7], "n": [1]}, ArgumentError, "ids must be a list"),
     ):  # fmt: skip
         with pytest.raises(error, match=message):
             index.add(["rice", "cook"], ids=ids)

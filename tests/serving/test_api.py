@@ -127,6 +127,7 @@ def test_changes_are_on_disk_and_those_of_others_are_followed(path):
     ("status", "what", "body", "words"),
     [
         *((422, "add", {"questions": [{"question": q}]}, "needs a letter") for q in (" ", "?!", "。？")),
+        (422, "search", {"questions": ["how", "???"]}, "a question needs a letter or a digit"),
         (422, "add", {"questions": [{"question": "how", "id": " "}]}, "id: an id must not be blank."),
         (409, "add", {"questions": [{"question": "a", "id": i} for i in (1, "1")]}, "2 times"),
         (404, "remove", {"ids": ["0", "none"]}, "no question with the id 'none'"),

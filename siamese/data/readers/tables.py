@@ -103,24 +103,25 @@ def memory_table(table: Any, name: str) -> Table:
 
 
 def text_list(texts: Any, function: str) -> list[str]:
-    """Texts as a list; of a table with columns (a DataFrame, ...) its questions.
+    """Texts as a list; of a table of one column (a DataFrame, ...) its questions.
 
     Raises:
-      DataError: a value that is not text, with its place; a table without one column of questions.
+      DataError: a value that is not text, with its place; a table of another column, or of several.
       ArgumentError: one text, or a set, instead of a list.
     """
     if isinstance(texts, (str, bytes)):
         raise ArgumentError(f"{function} takes a list of questions, not one text.")
-    if isinstance(texts, Mapping) or hasattr(texts, "columns") or hasattr(texts, "column_names"):
+    if is_table(texts):
         what = f"{function}: the {type(texts).__name__}"
         names, columns = memory_columns(texts, what)
-        places = question_places(names)
-        if len(places) != 1:
+        if len(names) != 1 or not question_places(names):
             raise DataError(
-                f"{what} needs one column of questions ({', '.join(QUESTION_NAMES)}); the columns: "
-                f"{', '.join(names)[:200]}. Give the column itself, as a list."
+                f"{what} needs one column of questions ({', '.join(QUESTION_NAMES)}) and no other; the "
+                f"columns: {', '.join(names)[:200]}. Give the column itself, as a list; or read the table, "
+                "q = siamese.read_questions(table), and give q.questions (to an index also ids=q.ids, "
+                "columns=q.columns)."
             )
-        texts = columns[places[0]]
+        texts = columns[0]
     if not hasattr(texts, "__iter__") or isinstance(texts, (set, frozenset)):  # of no order
         raise ArgumentError(f"{function} takes a list of questions, not {texts!r:.40}.")
     texts = list(texts)
@@ -131,6 +132,13 @@ def text_list(texts: Any, function: str) -> list[str]:
                 "or None: drop that row or write ''."
             )
     return texts
+
+
+def is_table(values: Any) -> bool:
+    """Whether values are a table with columns: a dict of them, a DataFrame, a Dataset, ..."""
+    return (
+        isinstance(values, Mapping) or hasattr(values, "columns") or hasattr(values, "column_names")
+    )
 
 
 def _is_missing(value: Any) -> bool:

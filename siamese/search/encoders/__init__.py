@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from siamese.data.readers.tables import text_list
+from siamese.data.text import has_words
 from siamese.errors import ArgumentError, DataError, MissingDependencyError
 
 USE, WORDLLAMA = "use", "wordllama"
@@ -39,7 +40,7 @@ class FrozenEncoder:
       name: the specification that `find_encoder` takes, such as 'use+wordllama'.
       fingerprint: the SHA-256 of weights and token model, in hexadecimal; None for an object.
       size: the numbers of a vector.
-      vectors: function of texts that are not blank -> unit vectors, float32 [texts, size].
+      vectors: function of texts that are not `unread` -> unit vectors, float32 [texts, size].
     """
 
     def __init__(self, name: str, fingerprint: str | None, size: int, vectors: Callable):
@@ -48,8 +49,8 @@ class FrozenEncoder:
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         """The texts' vectors, float32 [texts, size], of length 1.
 
-        The row of a blank text is zero, and so is that of a text without any known token. A text's vector
-        is the same alone or in company (to 1e-6). For errors see `find_encoder` and `text_list`.
+        The row of an `unread` text is zero. A text's vector is the same alone or in company (to 1e-6). For
+        errors see `find_encoder` and `text_list`.
 
         Example:
           >>> find_encoder(lambda texts: [[len(t), 3.0] for t in texts]).encode(["Four", " "])
@@ -58,10 +59,14 @@ class FrozenEncoder:
         """
         texts = text_list(texts, "encode")
         vectors = np.zeros((len(texts), self.size), np.float32)
-        full = np.flatnonzero([bool(text.strip()) for text in texts])
+        full = np.flatnonzero([not self.unread(text) for text in texts])
         if len(full):
             vectors[full] = self._vectors([texts[place] for place in full])
         return vectors
+
+    def unread(self, text: str) -> bool:
+        """Whether a text has no vector: it has no letter or digit, or not enough that are known."""
+        return not has_words(text)
 
     def cut(self, texts: Iterable[str]) -> int:
         """How many texts it does not read to their end."""
@@ -131,6 +136,7 @@ def _joined(parts: Sequence[FrozenEncoder]) -> FrozenEncoder:
     name, size = "+".join(part.name for part in parts), sum(part.size for part in parts)
     digest = hashlib.sha256(fingerprints.encode()).hexdigest()
     joined = FrozenEncoder(name, digest, size, vectors)
+    joined.unread = lambda text: all(part.unread(text) for part in parts)
     joined.respelled = lambda text: functools.reduce(lambda t, part: part.respelled(t), parts, text)
     return joined
 
@@ -265,6 +271,9 @@ def valid_unicode(text: str) -> str:
 
 def unit_rows(values: np.ndarray) -> np.ndarray:
     """Rows of finite numbers scaled to length 1, float32; rows of zeros stay."""
+    _, exponents = np.frexp(np.abs(values).max(axis=1, keepdims=True))
+    # Squares neither overflow nor vanish; a power of two changes no digit.
+    values = values / np.ldexp(np.ones(1, values.dtype), exponents - 1)
     lengths = np.linalg.norm(values, axis=1, keepdims=True)
     return (values / np.where(lengths, lengths, 1)).astype(np.float32, copy=False)
 

@@ -18,8 +18,11 @@ computed once for each distinct token of a task, and a convolution adds rows of 
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
+import re
 import threading
+import unicodedata
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +31,7 @@ from pathlib import Path
 
 import numpy as np
 
+from siamese.data.text import has_words
 from siamese.search.encoders import USE, FrozenEncoder, fingerprint_of, runs, valid_unicode
 from siamese.search.encoders.pieces import Pieces
 from siamese.search.encoders.spelling import Spelling
@@ -35,7 +39,13 @@ from siamese.search.encoders.spelling import Spelling
 SIZE = 512  # numbers of a text's vector
 MOST_TOKENS = 4_096  # The tokens of a text after these are not read.
 
-_OUTSIDE, _START, _END, _BLANK = -1, 1, 2, 6  # ids; those up to _BLANK are no text
+# First words of the Unicode names of letters in the languages that it was trained on. The vocabulary has
+# single letters of others, but no words.
+_SCRIPTS = re.compile(
+    "ARABIC|CJK|CYRILLIC|GREEK|HANGUL|HIRAGANA|IDEOGRAPHIC|KATAKANA|LATIN|MODIFIER|THAI"
+)
+_GREEK_WORD = re.compile("[\u0370-\u03ff\u1f00-\u1fff]{3,}")  # Fewer letters may be a formula's.
+_OUTSIDE, _START, _END = -1, 1, 2  # ids
 _PARTS = 17  # The file has the embedding in 17 parts: token i is row i // 17 of part i % 17.
 _WIDTH = 256  # numbers of a token in each convolution
 _NEAR = 2  # tokens on either side of the current one in the widest convolution
@@ -44,6 +54,11 @@ _CONVOLUTIONS = ((2, 0, slice(0, 256)), (3, 1, slice(256, 512)), (5, 2, slice(51
 _TASK = 49_152  # characters of a thread's task: its distinct tokens are looked up together
 _READERS = 4  # threads that read the weights
 _RUN = 384  # tokens in the convolutions at once: their arrays of 2 MB stay in the cache
+
+
+@functools.lru_cache(10_000)
+def _of_known_script(letter: str) -> bool:
+    return letter.isnumeric() or bool(_SCRIPTS.match(unicodedata.name(letter, "")))
 
 
 def _contents(archive: bytes, reader: int) -> dict[str, bytes]:
@@ -60,7 +75,8 @@ def _array(content: bytes) -> np.ndarray:
 class UniversalSentenceEncoder(FrozenEncoder):
     """The network and its tokenizer, of a folder with ``weights.npz`` and ``sp.model``.
 
-    It reads the first `MOST_TOKENS` tokens of a text. A text without any known token has a zero vector.
+    It reads the first `MOST_TOKENS` tokens of a text. A text that is mostly of other scripts than
+    `_SCRIPTS`, or of unknown characters, has a zero vector: those of two such texts are alike.
     """
 
     def __init__(self, folder: Path):
@@ -86,6 +102,17 @@ class UniversalSentenceEncoder(FrozenEncoder):
         """The ids of each text, without start and end; an unknown character is the id 0."""
         rows = self._pieces.ids(list(map(valid_unicode, texts)))
         return [ids[:MOST_TOKENS] for ids in rows]
+
+    def unread(self, text: str) -> bool:
+        """Whether a text has no known letter or digit, or more than half of them are not known."""
+        if text.isascii():
+            return not has_words(text)
+        text = unicodedata.normalize("NFKC", text[:MOST_TOKENS])
+        known = sum(
+            letter.isalnum() and letter in self._pieces and _of_known_script(letter)
+            for letter in _GREEK_WORD.sub("", text)
+        )
+        return not known or 2 * known < sum(map(str.isalnum, text))
 
     def cut(self, texts: Iterable[str]) -> int:
         """How many texts have more than `MOST_TOKENS` tokens."""
@@ -137,10 +164,7 @@ class UniversalSentenceEncoder(FrozenEncoder):
             features = self._features(part, rows, inputs, products)
             starts = np.cumsum(lengths[run]) - lengths[run]
             sums[run] = np.add.reduceat(features, starts, axis=0)
-        vectors = self._top(sums, lengths[:, None].astype(np.float32))
-        # Unknown characters alone: the vector would depend on their number, not on the text.
-        vectors[[max(row, default=0) <= _BLANK for row in tokens]] = 0
-        return vectors
+        return self._top(sums, lengths[:, None].astype(np.float32))
 
     def _rows(self, ids: np.ndarray) -> np.ndarray:
         """The embedding's rows, float32 [ids, 512]."""

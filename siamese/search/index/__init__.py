@@ -13,6 +13,7 @@ import numpy as np
 from siamese.data.arguments import as_number, one_of, whole_number
 from siamese.data.pairs import QuestionPairs
 from siamese.data.readers.tables import text_list
+from siamese.data.text import has_words
 from siamese.errors import ArgumentError, CheckpointError
 from siamese.search import model_file
 from siamese.search.detector import DuplicateDetector
@@ -342,13 +343,13 @@ class QuestionIndex(AbstractContextManager):
             if len(by_row) == len(rows):  # Else a question was removed meanwhile.
                 break
         answers = []
-        for places, query in zip(rankings, queries):
+        for places, query, text in zip(rankings, queries, asked):
             entries = [rows_of.entry(by_row[row]) for row in state.rows[places].tolist()]
             judged = detector.judged(state.vectors[places], query[None], threshold)
             hits = [
                 Hit(e["id"], e["question"], *own, e["columns"]) for e, own in zip(entries, judged)
             ]
-            answers.append(hits if query.any() else [])
+            answers.append(hits if query.any() or has_words(text) else [])
         return answers[0] if isinstance(questions, str) else answers
 
     def export(self, path: str | os.PathLike) -> int:

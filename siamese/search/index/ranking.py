@@ -155,6 +155,7 @@ def ranked(
     if mode != "words":
         by_vector, _ = top_k(state.vectors, queries, depth)
     for query, numbers, places in zip(queries, stems, by_vector):
+        places = places if query.any() else places[:0]  # Words alone find, where it has no vector.
         if mode != "vectors":
             scores = bm25(state.words, numbers)
             worded = best_rows(scores, depth, least=1e-30)

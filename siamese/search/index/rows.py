@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from siamese.compat.atomic import open_atomically
-from siamese.data.readers.tables import json_value, text_list
-from siamese.data.text import folded
+from siamese.data.readers.tables import is_table, json_value, text_list
+from siamese.data.text import folded, has_words
 from siamese.errors import ArgumentError, DataError, MissingDependencyError
 from siamese.search.detector import DuplicateDetector
 from siamese.search.encoders import valid_unicode
@@ -36,6 +36,8 @@ def checked(
 ) -> tuple[list[str], list[str] | None, list[str] | None]:
     """Questions, ids as text, and columns as JSON."""
     questions = [questions] if isinstance(questions, str) else text_list(questions, "the index")
+    if is_table(ids) or isinstance(ids, (str, bytes, set, frozenset)):
+        raise ArgumentError(f"ids must be a list with an id of each question, not {ids!r:.40}.")
     for name, values in (("ids", ids), ("columns", columns)):
         if values is not None and len(values) != len(questions):
             raise ArgumentError(f"{len(values)} {name} for {len(questions)} questions.")
@@ -61,8 +63,10 @@ def encoded(
     """The vectors of the questions at some places; DataError for one without words."""
     vectors = detector.encode([questions[at] for at in places], **options)
     for at in np.array(places, np.int64)[~vectors.any(axis=1)]:
-        text = questions[at][:40]
-        raise DataError(f"Question {at} (from 0) has no words: {text!r}. Leave it out.")
+        text = questions[at]
+        # One of words that the model does not know stays, in no group.
+        if not has_words(detector.as_read(text)) or not detector.without_known_words([text])[0]:
+            raise DataError(f"Question {at} (from 0) has no words: {text[:40]!r}. Leave it out.")
     return vectors
 
 
