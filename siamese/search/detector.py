@@ -267,10 +267,9 @@ class DuplicateDetector(Decisions):
         return vectors[[places[text] for text in texts]]
 
     def as_read(self, text: str) -> str:
-        """A question as the parts read it: cleaned, without greeting and thanks, and slips set right.
+        """A question as the parts read it: cleaned, straightened, without greeting, and slips set right.
 
-        Curly quotes and dashes become straight quotes and hyphens. A tower that tells case apart, as the
-        course's, reads every letter.
+        A tower that tells case apart, as the course's, reads every letter.
         """
         if self.vocabulary is not None and not self.vocabulary.folded:
             return cleaned(text) if self.encoder else text
@@ -368,10 +367,7 @@ class DuplicateDetector(Decisions):
         return vectors[: len(first)], vectors[len(first) :]
 
     def unknown_words(self, question: str) -> list[str]:
-        """The question's words that no part of the model knows, in order.
-
-        An encoder knows all but those of scripts that it was not trained on.
-        """
+        """The question's words that no part of the model knows, in order; see `FrozenEncoder.unread`."""
         text, vocabulary = self.as_read(question), self.vocabulary or ()
         words = word_tokenize(vocabulary.read(text) if vocabulary else text)
         unknown = [word for word in words if word not in vocabulary]
