@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from typing import Any
@@ -40,10 +40,8 @@ def connected_groups(size: int, edges: np.ndarray) -> np.ndarray:
     return connected_components(graph, directed=False)[1].astype(np.int64)
 
 
-def question_groups(
-    questions: list[str], edges: np.ndarray, key: Callable[[str], str] = folded
-) -> np.ndarray:
-    """The connected group of each question, int64; those of equal `key` are connected, too."""
+def question_groups(questions: list[str], edges: np.ndarray, key: Any = folded) -> np.ndarray:
+    """The connected group of each question, int64; those of equal `key(text)` are connected, too."""
     first: dict[str, int] = {}
     places = [first.setdefault(key(text), place) for place, text in enumerate(questions)]
     equal = np.stack([np.array(places, np.int64), np.arange(len(places))], axis=1)
@@ -125,9 +123,8 @@ def transitive_closure(
 def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.ndarray]:
     """The rows, int64 and ascending, of each part of a split in which no two parts share a question.
 
-    Questions that stand in one pair, duplicate or not, go to one part, and so do those that models read as
-    one (`as_models_read`). Groups are placed from the largest
-    to the smallest, those of one size in an order drawn by `seed`, each where the largest share is missing.
+    Questions that stand in one pair, or are equal as models read them, go to one part. Groups are placed
+    from largest to smallest, of one size in an order drawn by `seed`, where the largest share is missing.
 
     Raises:
       ArgumentError: fractions that are not positive or do not add to 1.

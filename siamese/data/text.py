@@ -53,12 +53,6 @@ def cleaned(text: str) -> str:
     """Text without invisible characters, HTML tags and entities, composed (NFC); letters and case stay.
 
     Three words or more in capitals alone become a sentence: an encoder takes them for other words.
-
-    Example:
-      >>> cleaned("<p>pass\\u00adword &amp; <b>name</b></p>").split()
-      ['password', '&', 'name']
-      >>> cleaned("What is <br> for, and is a < b?")
-      'What is <br> for, and is a < b?'
     """
     whole, text = text, _without_tags(text)
     if "&" in text:
@@ -89,12 +83,7 @@ def straightened(text: str) -> str:
 
 
 def without_greeting(text: str) -> str:
-    """Text without an English greeting before it and thanks after it; a text of these alone stays.
-
-    Example:
-      >>> without_greeting("Hi all, how do I reset my password? Thanks in advance!")
-      'How do I reset my password?'
-    """
+    """Text without an English greeting before it and thanks after it; a text of these alone stays."""
     greeting = _GREETING.match(text)
     rest = text[greeting.end() :] if greeting else text
     thanks = _THANKS.search(rest, max(0, len(rest) - _LONGEST_THANKS))

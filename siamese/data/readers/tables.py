@@ -117,9 +117,8 @@ def text_list(texts: Any, function: str) -> list[str]:
         if len(names) != 1 or not question_places(names):
             raise DataError(
                 f"{what} needs one column of questions ({', '.join(QUESTION_NAMES)}) and no other; the "
-                f"columns: {', '.join(names)[:200]}. Give the column itself, as a list; or read the table, "
-                "q = siamese.read_questions(table), and give q.questions (to an index also ids=q.ids, "
-                "columns=q.columns)."
+                f"columns: {', '.join(names)[:200]}. Give a column as a list, or read the table: q = "
+                "read_questions(table), then q.questions (to an index also ids=q.ids, columns=q.columns)."
             )
         texts = columns[0]
     if not hasattr(texts, "__iter__") or isinstance(texts, (set, frozenset)):  # of no order

@@ -51,11 +51,6 @@ class FrozenEncoder:
 
         The row of an `unread` text is zero. A text's vector is the same alone or in company (to 1e-6). For
         errors see `find_encoder` and `text_list`.
-
-        Example:
-          >>> find_encoder(lambda texts: [[len(t), 3.0] for t in texts]).encode(["Four", " "])
-          array([[0.8, 0.6],
-                 [0. , 0. ]], dtype=float32)
         """
         texts = text_list(texts, "encode")
         vectors = np.zeros((len(texts), self.size), np.float32)
@@ -87,10 +82,6 @@ def find_encoder(spec: str | os.PathLike | Any) -> FrozenEncoder:
     Raises:
       MissingDependencyError, DataError: a package or a file is missing or damaged.
       ArgumentError: no specification, or an object that returns something other than vectors.
-
-    Example:
-      >>> find_encoder(lambda texts: [[len(text), 3.0] for text in texts]).size
-      2
     """
     if isinstance(spec, FrozenEncoder):
         return spec
@@ -108,10 +99,6 @@ def is_encoder_name(spec: str | os.PathLike) -> bool:
     """Whether a text specifies an encoder, rather than the path of a saved model; loads nothing.
 
     A folder counts if sentence-transformers wrote it, another name where that package is installed.
-
-    Example:
-      >>> is_encoder_name("use+wordllama"), is_encoder_name("model.safetensors")
-      (True, False)
     """
     spec = os.fspath(spec)
     if spec in (USE, WORDLLAMA):

@@ -18,7 +18,6 @@ computed once for each distinct token of a task, and a convolution adds rows of 
 from __future__ import annotations
 
 import contextlib
-import functools
 import io
 import re
 import threading
@@ -39,11 +38,8 @@ from siamese.search.encoders.spelling import Spelling
 SIZE = 512  # numbers of a text's vector
 MOST_TOKENS = 4_096  # The tokens of a text after these are not read.
 
-# First words of the Unicode names of letters in the languages that it was trained on. The vocabulary has
-# single letters of others, but no words.
-_SCRIPTS = re.compile(
-    "ARABIC|CJK|CYRILLIC|GREEK|HANGUL|HIRAGANA|IDEOGRAPHIC|KATAKANA|LATIN|MODIFIER|THAI"
-)
+# Unicode names of the letters that it was trained on begin so. Of others it has no words.
+_SCRIPTS = re.compile("ARAB|CJK|CYRIL|DIGIT|GREEK|HANGUL|HIRA|IDEO|KATA|LATIN|MODIF|THAI")
 _GREEK_WORD = re.compile("[\u0370-\u03ff\u1f00-\u1fff]{3,}")  # Fewer letters may be a formula's.
 _OUTSIDE, _START, _END = -1, 1, 2  # ids
 _PARTS = 17  # The file has the embedding in 17 parts: token i is row i // 17 of part i % 17.
@@ -54,11 +50,6 @@ _CONVOLUTIONS = ((2, 0, slice(0, 256)), (3, 1, slice(256, 512)), (5, 2, slice(51
 _TASK = 49_152  # characters of a thread's task: its distinct tokens are looked up together
 _READERS = 4  # threads that read the weights
 _RUN = 384  # tokens in the convolutions at once: their arrays of 2 MB stay in the cache
-
-
-@functools.lru_cache(10_000)
-def _of_known_script(letter: str) -> bool:
-    return letter.isnumeric() or bool(_SCRIPTS.match(unicodedata.name(letter, "")))
 
 
 def _contents(archive: bytes, reader: int) -> dict[str, bytes]:
@@ -108,11 +99,9 @@ class UniversalSentenceEncoder(FrozenEncoder):
         if text.isascii():
             return not has_words(text)
         text = unicodedata.normalize("NFKC", text[:MOST_TOKENS])
-        known = sum(
-            letter.isalnum() and letter in self._pieces and _of_known_script(letter)
-            for letter in _GREEK_WORD.sub("", text)
-        )
-        return not known or 2 * known < sum(map(str.isalnum, text))
+        letters = filter(str.isalnum, _GREEK_WORD.sub("", text))
+        known = [c for c in letters if c in self._pieces and _SCRIPTS.match(unicodedata.name(c, ""))]
+        return not known or 2 * len(known) < sum(map(str.isalnum, text))
 
     def cut(self, texts: Iterable[str]) -> int:
         """How many texts have more than `MOST_TOKENS` tokens."""

@@ -94,11 +94,6 @@ def bm25(words: WordCounts, stems: Sequence[int]) -> np.ndarray:
     Relevance Framework, section 3; with Lucene's idf, which is never negative.
 
     `stems` are the numbers of the question's stems; one repeated counts twice.
-
-    Example:
-      >>> words = WordCounts.of(np.array([0, 1, 1], np.int32), np.array([2, 1]))
-      >>> bm25(words, [0]).round(2)
-      array([0.61, 0.  ], dtype=float32)
     """
     starts, all_rows, counts, lengths = words
     n, scores = len(lengths), np.zeros(len(lengths), np.float32)
@@ -117,10 +112,6 @@ def joined_scores(cosines: np.ndarray, scores: np.ndarray, weight: float) -> np.
     """Cosine and BM25 of some rows as one number: w * z(cosine) + (1 - w) * z(BM25), float64 [rows].
 
     w is the weight; z is a value less the mean of these rows, divided by their standard deviation.
-
-    Example:
-      >>> joined_scores(np.array([0.9, 0.1]), np.array([3.0, 3.0]), 0.6)
-      array([ 0.6, -0.6])
     """
 
     def z(values: np.ndarray) -> np.ndarray:
