@@ -100,7 +100,7 @@ class UniversalSentenceEncoder(FrozenEncoder):
             return not has_words(text)
         text = unicodedata.normalize("NFKC", text[:MOST_TOKENS])
         letters = filter(str.isalnum, _GREEK_WORD.sub("", text))
-        known = [c for c in letters if c in self._pieces and _SCRIPTS.match(unicodedata.name(c, ""))]
+        known = [c for c in letters if c in self._pieces and _SCRIPTS.match(unicodedata.name(c))]
         return not known or 2 * len(known) < sum(map(str.isalnum, text))
 
     def cut(self, texts: Iterable[str]) -> int:
