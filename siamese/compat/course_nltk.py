@@ -14,7 +14,6 @@ from types import ModuleType
 from typing import Any
 
 PROVIDED = ("punkt", "punkt_tab")
-OTHERS = "siamese has English alone, nltk.download('punkt_tab', force=True) gets all languages."
 
 
 def provide_punkt(nltk: ModuleType) -> None:
@@ -42,8 +41,12 @@ def provide_punkt(nltk: ModuleType) -> None:
         try:
             return original_find(resource_name, *args, **options)
         except LookupError as error:
-            if resource_name.startswith("tokenizers/punkt") and not vars(error):
-                error.args = (f"NLTK has no {resource_name}: {OTHERS}",)
+            name = resource_name.removeprefix("tokenizers/").partition("/")[0]
+            if name in PROVIDED and not vars(error):
+                error.args = (
+                    f"NLTK has no {resource_name}: siamese has English alone, and "
+                    f"nltk.download({name!r}, force=True) gets all languages.",
+                )
             raise
 
     @functools.wraps(original_download)

@@ -37,12 +37,13 @@ def test_tokens_and_sentences_are_nltks_without_its_data(no_data):
 
 def test_another_language_and_whole_lines_stay_nltks(no_data):
     assert nltk.word_tokenize("Go. Now", preserve_line=True) == ["Go.", "Now"]
-    for ask in (
-        lambda: nltk.word_tokenize("a b", language="german"),
-        lambda: nltk.sent_tokenize("a b", language="german"),
-        lambda: nltk.data.find("tokenizers/punkt_tab"),
+    for name, ask in (
+        ("punkt_tab", lambda: nltk.word_tokenize("a b", language="german")),
+        ("punkt_tab", lambda: nltk.sent_tokenize("a b", language="german")),
+        ("punkt_tab", lambda: nltk.data.find("tokenizers/punkt_tab")),
+        ("punkt", lambda: nltk.data.find("tokenizers/punkt")),
     ):
-        with pytest.raises(LookupError, match=r"English alone, .*'punkt_tab', force=True") as none:
+        with pytest.raises(LookupError, match=f"English alone, .*'{name}', force=True") as none:
             ask()
         assert "\n" not in str(none.value)
     with pytest.raises(LookupError, match="NLTK Downloader to obtain"):

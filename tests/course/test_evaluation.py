@@ -199,3 +199,10 @@ def test_errors_of_other_layers_stay_trax_s():
         tl.Fn("boom", lambda x: x.nothing)(np.ones(3))
     with pytest.raises(tl.LayerError):
         siamese.TripletLoss()((np.ones((2, 3)), np.ones((3, 3))))
+    boom = tl.Fn("boom", lambda x: x.nothing)
+    for layer, x in (
+        (tl.Parallel(boom, boom), np.ones((2, 2, 3))),
+        (tl.Parallel(boom, boom, boom), np.ones((3, 3))),
+    ):
+        with pytest.raises(tl.LayerError, match="boom"):
+            layer(x)
