@@ -195,9 +195,7 @@ def threshold(flags: argparse.Namespace) -> Result:
         facts = {"answers": path, "before": round(detector.threshold, 6), "output": output}
         if kind == "index":
             facts["answers_in_index"] = index.add_answers(pairs)
-        advice = (
-            "Answer more: the same command goes on, with a larger --label where all were asked."
-        )
+        advice = "Answer more with the same command, and a larger --label where all were asked."
         if len(pairs) >= ENOUGH and pairs.is_duplicate.sum() < FEW:
             advice = NEAR_MISSES
         try:
