@@ -24,6 +24,7 @@ CLEANED = {
     "Is it far?<!-- -->": "Is it far?",
     "pass<wbr>word": "password",
     "&lt;p&gt;Is it &amp;lt; 5?&lt;/p&gt;": "Is it &lt; 5?",
+    "<p>Is &lt;b&gt;x&lt;/b&gt; bold?</p>": "Is <b>x</b> bold?",
     "How\x0bdo\x85I\x1creset\x1fit?": "How do I reset it?",
     "HOW DO I RESET IT?": "How do i reset it?",
     "Tom &amp; Jerry &#39;98 &quot;x&quot; &#x27;y&#x27;": "Tom & Jerry '98 \"x\" 'y'",

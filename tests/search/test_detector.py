@@ -148,6 +148,7 @@ def test_the_cosine_is_the_weighted_mean_of_the_parts_cosines(share, mask_paddin
     assert vectors.dtype == np.float32 and vectors.shape == (100, 26 + 8)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
     np.testing.assert_array_equal(detector.encode([" ", "? ?"]), np.zeros((2, 34)))
+    assert detector.without_known_words(["xyzzy", "how", "?"]).tolist() == [0, 0, 1]
 
 
 def test_a_threshold_is_given_fitted_or_the_default():

@@ -61,6 +61,7 @@ def test_numbers_are_seen_wherever_they_stand():
         assert differences(one, two), one
     assert not differences("1,000 users", "1000 users")
     assert not differences("I cant go from a to b", "I can't go from a to b")
+    assert not differences("from 5 to 5", "from 5 to 5?")
 
 
 def test_capitals_alone_are_explained_as_the_sentence_they_are_read_as():
