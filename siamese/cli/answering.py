@@ -8,6 +8,7 @@ import shlex
 from typing import Any
 
 from siamese.cli import arguments as shared
+from siamese.cli import reading
 from siamese.cli.arguments import arg, command, flag
 from siamese.cli.output import Result, counted, note, table_result, threshold_facts
 from siamese.cli.reading import labelled_pairs, note_cut, note_default, opened, question_list
@@ -42,6 +43,8 @@ def predict(flags: argparse.Namespace) -> Result:
     facts, pair = threshold_facts(detector, flags), (flags.question1, flags.question2)
     if flags.question2 is None:
         return _file_answers(detector, facts, flags)
+    of_file = "table bad_rows encoding columns"
+    reading.refuse_flags(flags, of_file, "Two questions are given, not a file")
     note_cut(detector, pair)
     cut = facts["threshold"]
     ((cosine, probability, is_duplicate),) = detector.answers(*([side] for side in pair), cut)

@@ -113,7 +113,9 @@ def index_remove(flags: argparse.Namespace) -> Facts:
     siamese index remove old.index ids.csv
     """
     ids = flags.ids
-    if ids is None:
+    if ids is not None:
+        reading.refuse_flags(flags, "bad_rows encoding id_column", "--ids names the ids themselves")
+    else:
         if flags.file != "-" and not os.path.exists(flags.file):
             raise ArgumentError(
                 f"There is no file {flags.file}. Ids themselves are named like this: "
@@ -162,7 +164,7 @@ def duplicates(flags: argparse.Namespace) -> Result:
         path = shared.answers_file(flags.index)
         if reading.kind_of(flags.index) == "questions" and os.path.isfile(path):
             answers = read_pairs(path, **reading.reading_options(flags, "bad_rows encoding"))
-            count = index.add_answers(answers)
+            count = reading.store_answers(index, answers, path)
             others = f" {len(answers) - count:,} more are of other questions." * (
                 count < len(answers)
             )

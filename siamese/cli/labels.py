@@ -13,11 +13,14 @@ from siamese.cli.output import Facts, Result, aligned, claim, counted, note, thr
 from siamese.cli.reading import (
     kind_of,
     labelled_pairs,
+    note_cut,
     note_findings,
     opened,
     question_list,
     reading_options,
+    refuse_flags,
     same_flags,
+    store_answers,
 )  # fmt: skip
 from siamese.compat.atomic import explained, open_atomically
 from siamese.compat.progress import elapsed
@@ -40,6 +43,7 @@ WEIGHTS = [tenths / 10 for tenths in range(11)]  # of the vectors, from which on
 MODES = ("hybrid", "vectors", "words")
 HEADER = "question1", "question2", "is_duplicate"
 MARKS = b"\xef\xbb\xbf\xff\xfe"  # the bytes of byte order marks
+SEPARATORS = bytes.maketrans(b";\t|", b",,,")
 
 
 @command(arg("questions", metavar="FILE", help="a file of labelled pairs"), *shared.READ_PAIRS)
@@ -67,7 +71,7 @@ def data(flags: argparse.Namespace) -> Facts:
     arg("--mistakes", type=int, metavar="N", help="show the N surest mistakes of each kind"),
     arg("--queries", metavar="FILE", help="questions with ids, to search the index for"),
     arg("--relevant", metavar="FILE", help="CSV or JSON Lines with query_id and id"),
-    arg("-k", type=int, default=100, help="how many answers of a query count [%(default)s]"),
+    arg("-k", type=int, help="how many answers of a query count [100]"),
     shared.MODEL,
     *shared.LIST_AND_PAIRS,
 )
@@ -80,14 +84,17 @@ def evaluate(flags: argparse.Namespace) -> Result:
     from siamese.evaluation.report import Evaluation
 
     if flags.queries and flags.relevant and not flags.questions:
+        refuse_flags(flags, "mistakes threshold columns list", "Queries are no labelled pairs")
         return _on_queries(flags)
     if not flags.questions or flags.queries or flags.relevant:
         raise ArgumentError(
             "Pass labelled pairs (--questions FILE), or queries and their answers (--queries FILE and "
             "--relevant FILE)."
         )
+    refuse_flags(flags, "k", "Labelled pairs are no queries")
     with opened(flags.index, flags, model=True) as (_, detector):
         pairs = labelled_pairs(flags.questions, flags)
+    note_cut(detector, {*pairs.question1, *pairs.question2})
     with elapsed(f"Encoding {counted(len(pairs), 'pair')}"):
         scores = detector.score(pairs.question1, pairs.question2)
     cut, source = threshold_facts(detector, flags).values()
@@ -114,7 +121,7 @@ def _on_queries(flags: argparse.Namespace) -> Result:
     """
     from siamese.evaluation.retrieval import evaluate_retrieval, read_relevance, shared_clusters
 
-    queries = question_list(flags.queries, flags)
+    queries, depth = question_list(flags.queries, flags), 100 if flags.k is None else flags.k
     options = reading_options(flags, "bad_rows encoding")
     relevance, report = read_relevance(flags.relevant, **options)
     note_findings(report)
@@ -124,7 +131,8 @@ def _on_queries(flags: argparse.Namespace) -> Result:
         raise ArgumentError(f"{flags.relevant} names no query of {flags.queries} by its id.")
     rows = list(zip(*zip(*known), shared_clusters([answers for _, answers in known])))
     measuring, choosing = ([row for row in rows if row[2] % 2 == half] for half in (0, 1))
-    with opened(flags.index, flags) as (index, _):
+    with opened(flags.index, flags) as (index, detector):
+        note_cut(detector, texts.values())
         asked = {answer for _, answers in known for answer in answers}
         if missing := asked - {entry["id"] for entry in index.entries}:
             note(
@@ -134,7 +142,7 @@ def _on_queries(flags: argparse.Namespace) -> Result:
 
         def measured(rows: list[tuple], mode: str, weight: float) -> Any:
             texts, answers, clusters = zip(*rows)
-            hits = index.search(texts, flags.k, mode=mode, vector_weight=weight)
+            hits = index.search(texts, depth, mode=mode, vector_weight=weight)
             ranked = [[hit.id for hit in best] for best in hits]
             return evaluate_retrieval(ranked, answers, clusters=clusters)
 
@@ -148,12 +156,12 @@ def _on_queries(flags: argparse.Namespace) -> Result:
     table = [["search", *tables["hybrid"]], *([m, *row.values()] for m, row in tables.items())]
     lines = [
         *aligned(table),
-        f"{len(measuring):,} of {len(rows):,} queries, the first {flags.k} answers; 95 % intervals "
+        f"{len(measuring):,} of {len(rows):,} queries, the first {depth} answers; 95 % intervals "
         "over clusters.",
         f"Weight of the vectors in hybrid search: {weight:g}, {source} (in Python: "
         "search with vector_weight=).",
     ]
-    facts = {"queries": len(measuring), "queries_that_chose": len(choosing), "depth": flags.k}
+    facts = {"queries": len(measuring), "queries_that_chose": len(choosing), "depth": depth}
     facts |= {"vector_weight": weight}
     for mode, row in tables.items():
         facts[mode] = {name: vars(interval) for name, interval in row.items()}
@@ -176,10 +184,12 @@ def threshold(flags: argparse.Namespace) -> Result:
     siamese threshold use --answers labelled.csv --output model.safetensors    (makes a model of an encoder)
     """
     target, kind = flags.index, kind_of(flags.index)
-    if not flags.label and not flags.answers:
-        raise ArgumentError("Pass --label N to label pairs, or --answers FILE.")
+    if flags.label < 0 or not (flags.label or flags.answers):
+        raise ArgumentError("Pass --label N, at least 1, to label pairs, or --answers FILE.")
     if kind == "index" and flags.output:
         raise ArgumentError("An index keeps its own threshold; --output is for a model.")
+    if not flags.output:
+        refuse_flags(flags, "overwrite", "Without --output FILE no other model is replaced")
     output = flags.output
     if kind == "model" and not is_encoder_name(target):
         output = output or target
@@ -189,12 +199,17 @@ def threshold(flags: argparse.Namespace) -> Result:
         claim(place, flags.overwrite or place == same)
     path = flags.answers or shared.answers_file(target)
     if flags.label:
+        refuse_flags(flags, "columns list", "--label asks about pairs and reads none")
         claim(path, True, "table")
+    if kind == "index" and not (flags.answers and os.path.exists(path)):
+        why = f"{target} is an index, whose answers are UTF-8, and no --answers FILE is read"
+        refuse_flags(flags, "bad_rows encoding", why)
     with opened(target, flags, model=True) as (index, detector):
         pairs = _label(index, path, flags) if flags.label else labelled_pairs(path, flags)
+        note_cut(detector, {*pairs.question1, *pairs.question2})
         facts = {"answers": path, "before": round(detector.threshold, 6), "output": output}
         if kind == "index":
-            facts["answers_in_index"] = index.add_answers(pairs)
+            facts["answers_in_index"] = store_answers(index, pairs, path)
         advice = "Answer more with the same command, and a larger --label where all were asked."
         if len(pairs) >= ENOUGH and pairs.is_duplicate.sum() < FEW:
             advice = NEAR_MISSES
@@ -279,24 +294,32 @@ def _read_answers(path: str, flags: argparse.Namespace) -> list[Answer]:
     header = ",".join(HEADER)
     with explained(path, "read", DataError), open(path, "rb") as file:
         first, *rows = file.read().translate(None, b'\0"').lstrip(MARKS).splitlines() or [b""]
-    is_ours, answers = not first or first.replace(b";", b",") == header.encode(), []
+    names = first.translate(SEPARATORS).split(b",")
+    is_ours, answers = not first or sorted(names) == sorted(header.encode().split(b",")), []
     if is_ours and any(rows):
         pairs = read_pairs(path, **reading_options(flags, "bad_rows encoding"))
         is_ours, answers = len(pairs) == pairs.report.rows, _answers(pairs)
     if not is_ours:
         raise ArgumentError(
-            f"{path} holds more than answers (CSV with the columns {header}), which would be lost. Name "
+            f"{path} is no table of answers alone (the columns {header}), and would be written anew. Name "
             "another file (--answers), or leave --label out."
         )
     return answers
 
 
 def _write_answers(path: str, answers: list[Answer], encoding: str | None) -> None:
-    """Writes the answers to a file, in the encoding of the list that it lies beside."""
+    """Writes the answers to a file, in the encoding of the list that it lies beside.
+
+    It is UTF-8 with its mark, which the reader obeys, where that encoding lacks a character.
+    """
     if answers:
         lines = "".join(f"{csv_line(row)}\n" for row in (HEADER, *answers))
+        try:
+            content = lines.encode(encoding or "utf-8")
+        except UnicodeEncodeError:
+            content = lines.encode("utf-8-sig")
         with open_atomically(path) as file:
-            file.write(lines.encode(encoding or "utf-8", "replace"))
+            file.write(content)
     else:
         os.remove(path)
 

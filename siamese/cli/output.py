@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from siamese.compat.atomic import explained, write_text_atomically
+from siamese.compat.atomic import check_replaceable, explained, write_text_atomically
 from siamese.errors import ArgumentError
 from siamese.search.display import LAYOUT, csv_line, harmless, json_text, rounded
 
@@ -51,6 +51,7 @@ def claim(path: str | os.PathLike, replaces: bool, kind: str = "model") -> None:
     """
     from siamese.cli.reading import kind_of
 
+    check_replaceable(path, ArgumentError, "Name another output.")
     if os.path.isfile(path) and kind != "table" and kind_of(str(path)) != kind:
         raise ArgumentError(f"{path} is no {kind}, and is not replaced. Name another output.")
     if os.path.lexists(path) and not replaces:
@@ -101,8 +102,10 @@ def claim_table(flags: Any) -> None:
         return
     if path.endswith((".jsonl", ".json")):
         raise ArgumentError(f"{path}: a table is written as CSV. Name the file so.")
+    if flags.command != "index export":
+        check_replaceable(path, ArgumentError, "To print the table, leave --output out.")
     claim(path, True, "table")
-    if not (os.path.isfile(path) or os.path.isdir(path)):
+    if not os.path.isfile(path):
         return
     with explained(path, "read", ArgumentError), open(path, "rb") as file:
         start = file.read(64)

@@ -24,11 +24,21 @@ from siamese.search.groups import with_columns
 LONG = 10.0  # seconds after which a command about a list prints how to keep its vectors
 LISTS = "bad_rows encoding column id_column drop_repeated"
 PAIRS = "bad_rows encoding columns"
+OF_LIST = "column id_column drop_repeated"
 
 
 def reading_options(flags: Any, names: str) -> dict[str, Any]:
     """The reading flags that are set, by their names."""
     return {name: value for name in names.split() if (value := getattr(flags, name, None))}
+
+
+def refuse_flags(flags: Any, names: str, why: str) -> None:
+    """Raises an ArgumentError where flags are set that have no effect, and says why they have none."""
+    values = {name: getattr(flags, name, None) for name in names.split()}
+    given = [n for n, v in values.items() if v is not None and v is not False and v != "refuse"]
+    shown = ("-k" if n == "k" else f"--{n.replace('table', 'output')}" for n in given)
+    if given:
+        raise ArgumentError(f"{why}; leave out {', '.join(shown).replace('_', '-')}.")
 
 
 def same_flags(flags: Any) -> str:
@@ -56,8 +66,9 @@ def note_cut(detector: DuplicateDetector, questions: Iterable[str]) -> None:
 def note_default(detector: DuplicateDetector, flags: Any) -> None:
     """Prints model and threshold, and whether the threshold is a default without labels."""
     if getattr(flags, "threshold", 0) is None and detector.threshold_from == "default":
-        model = getattr(flags, "model", None)
-        name = f"Model {model}" if model else f"Encoder {detector.encoder.name}"
+        name = getattr(flags, "model", None) or getattr(flags, "index", "")
+        if detector.tower is None and detector.head is None:
+            name = f"Encoder {detector.encoder.name}"
         note(f"{name}, threshold {detector.threshold:.3f}. {NO_LABELS}")
 
 
@@ -96,15 +107,21 @@ def labelled_pairs(path: str, flags: Any, **options: Any) -> QuestionPairs:
     source = getattr(flags, "list", None)
     if source == path:
         raise ArgumentError(f"{path} holds the pairs; the list of their questions is another file.")
-    useless = reading_options(flags, "column id_column drop_repeated")
-    if useless and not source and kind_of(getattr(flags, "index", "")) != "questions":
-        names = ", ".join(f"--{name.replace('_', '-')}" for name in useless)
-        raise ArgumentError(f"Without a list of questions (--list FILE) leave out {names}.")
+    if not source and kind_of(getattr(flags, "index", "")) != "questions":
+        refuse_flags(flags, OF_LIST, "There is no list of questions (--list FILE)")
     if source:
         options["texts"] = flags.texts = texts_by_id(source, flags)
     pairs = read_pairs(path, **options)
     note_findings(pairs.report)
     return pairs
+
+
+def store_answers(index: Any, answers: QuestionPairs, path: str) -> int:
+    """Stores the answers of a file in an index; a DataError names the file. Returns how many it stored."""
+    try:
+        return index.add_answers(answers)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
 
 
 def texts_by_id(path: str, flags: Any) -> dict[str, str]:
@@ -166,14 +183,16 @@ def opened(
 
     kind = kind_of(path)
     if kind == "model" and model:
-        yield None, DuplicateDetector.load(path)
+        refuse_flags(flags, "model", f"{path} is a model itself")
+        detector = DuplicateDetector.load(path)
+        note_default(detector, flags)
+        yield None, detector
     elif not stored and path != "-" and not os.path.lexists(path):
         raise ArgumentError(f"There is no index and no list of questions at {path}.")
     elif kind != "questions":
-        useless = reading_options(flags, "column id_column drop_repeated")
-        if useless and flags.command in ("duplicates", "search", "serve", "threshold"):
-            names = ", ".join(f"--{name.replace('_', '-')}" for name in useless)
-            raise ArgumentError(f"{path} is an index, which is read as it is; leave out {names}.")
+        names = OF_LIST if flags.command == "threshold" else LISTS  # Its answers are read, too.
+        if flags.command in ("duplicates", "search", "serve", "threshold"):
+            refuse_flags(flags, names, f"{path} is an index, which is read as it is")
         with QuestionIndex.open(path, flags.model) as index:
             note_default(index.detector, flags)
             yield index, index.detector

@@ -172,7 +172,7 @@ def _few(
 
     seed = changes.pop("seed", 0)
     others = ("train_rows", "test_rows", "split", "test")
-    useless = [*configs.flags_of(changes), *(name for name in others if getattr(flags, name))]
+    useless = [*configs.flags_of(changes), *(n for n in others if getattr(flags, n) is not None)]
     if useless:
         names = ", ".join(f"--{name.replace('_', '-')}" for name in useless)
         raise ArgumentError(

@@ -42,6 +42,12 @@ def explained(
         raise error(f"Cannot {doing} {os.fspath(path)}: {reason}.") from failure
 
 
+def check_replaceable(path: os.PathLike | str, error: type[SiameseError], advice: str = "") -> None:
+    """Raises `error` where a path is there and is no file: a rename would replace a device or a pipe."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise error(f"{path} is a directory, a device or a pipe, and is not replaced. {advice}")
+
+
 @contextmanager
 def open_atomically(
     path: os.PathLike | str, error: type[SiameseError] = DataError
@@ -52,6 +58,7 @@ def open_atomically(
     read-only, ...) is raised as `error`; it says why and what to do. Writers of one file wait for each
     other: they lock one temporary file (`flock`). A killed writer's rest there is overwritten by the next.
     """
+    check_replaceable(path, error, "Name another output.")
     target = Path(os.path.realpath(path))
     # Without flock (Windows) each process has a temporary file of its own.
     temporary = target.with_name(f".{target.name[:60]}.tmp-{'siamese' if fcntl else os.getpid()}")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from typing import Any
 
 from siamese.data.readers.columns import Parts, normal_name, shown_names
@@ -84,8 +86,9 @@ def read_questions(
       >>> result.questions, result.ids, result.columns, result.report.count("empty")
       (['How far?', 'Who?'], ['7', '9'], [{'by': 'me'}, {'by': 'you'}], 1)
     """
-    known = () if column else (*QUESTION_NAMES, *PAIR_NAMES)
-    with open_rows(source, bad_rows, names=known, specs=[column], encoding=encoding) as rows:
+    known = () if column else (*QUESTION_NAMES, *PAIR_NAMES, *ID_NAMES)
+    asked = [column, id_column]
+    with open_rows(source, bad_rows, names=known, specs=asked, encoding=encoding) as rows:
         shown, parts = _question_parts(rows, column)
         key = _id_column(rows, id_column) if parts else None
         found = _pair_entries(rows)
@@ -95,7 +98,7 @@ def read_questions(
     report = rows.report
     if not report.rows:
         raise DataError(f"{report.path} has no rows.")
-    report.kept = len(entries)
+    report.kept = report.rows - sum(map(report.count, ("bad", "empty", "wordless")))
     if report.count("bad") and not entries:
         raise DataError(f"{report.path}: no row can be read; the first: {report.first_problem}")
     texts, ids, columns, numbers = map(list, zip(*entries)) if entries else ([], [], [], [])
@@ -124,7 +127,8 @@ def read_ids(
             )
         ids = []
         for line, _, row in rows:
-            if own := id_text(row.get(key)):
+            own = id_text(row.get(key))
+            if own := re.sub('^"(.*)"$', r"\1", own) if rows.is_plain else own:
                 ids.append(own)
             elif not rows.is_plain:
                 rows.report.bad_row(line, f"no {key}.")
@@ -137,9 +141,15 @@ Entry = tuple[str, str, dict[str, Any], int]  # the text, the id, the other colu
 def _pair_entries(rows: Rows) -> Iterator[Entry]:
     """The distinct questions of a file of pairs."""
     sides = [Parts([rows.column(name)]) for name in PAIR_NAMES]
-    pairs = (rows.pair(line, row, sides) for line, _, row in rows)
-    for at, text in enumerate(dict.fromkeys(chain.from_iterable(pairs))):
-        yield text, str(at), {}, at
+    known: set[str] = set()
+    ids = itertools.count()
+    for line, number, row in rows:
+        new = [text for text in dict.fromkeys(rows.pair(line, row, sides)) if text not in known]
+        good = list(filter(_has_word, new))
+        known.update(new)
+        rows.report.add("wordless", [line] * (len(good) < len(new)))
+        for text in good:
+            yield text, str(next(ids)), {}, number
 
 
 def _entries(
@@ -164,8 +174,7 @@ def _entries(
             source = row | {body: without_lines(row[body], rows.report.repeated)}
         if text := rows.question(line, source, parts):
             own = id_text(row.get(key)) if key else str(number)
-            # No model has a vector of it.
-            if not any(map(str.isalnum, cleaned(text) if "<" in text or "&" in text else text)):
+            if not _has_word(text):
                 rows.report.add("wordless", [line])
             elif not own or own in known:
                 what = f"the id {own!r} stands in an earlier row." if own else f"no {key}."
@@ -174,6 +183,11 @@ def _entries(
                 known.add(own)
                 others = {n: json_value(v) for n, v in row.items() if n not in used}
                 yield text, own, others, number
+
+
+def _has_word(text: str) -> bool:
+    """Whether a text has a letter or a digit beside its markup; no model has a vector of another."""
+    return any(map(str.isalnum, cleaned(text) if "<" in text or "&" in text else text))
 
 
 def _repetition(name: str, lines: dict[str, int], drop: bool) -> str:

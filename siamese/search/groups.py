@@ -206,7 +206,7 @@ def _number_or_date(value: Any) -> tuple[str, float]:
     try:
         number = float(value)
         return "number" if math.isfinite(number) else "neither", number
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
     try:
         date = datetime.fromisoformat(str(value))

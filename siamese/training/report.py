@@ -21,6 +21,7 @@ from siamese.search.parts import fit_parts
 
 logger = logging.getLogger("siamese")
 CURVE_PAIRS = 1000  # With as many labels a curve of the parts' cosines decides.
+MOST = 0.05, 0.95  # the quantiles between which nine in ten lie
 LEAST_SPREAD = 0.01  # Cosines of which nine in ten lie closer together say nothing.
 
 
@@ -33,8 +34,8 @@ def measure(
     """Measures a model on test pairs; threshold and calibration come from the held-out pairs.
 
     Args:
-      detector: the model. Where it does not separate the held-out pairs it gets the course's threshold
-        and no calibration, and a warning says so.
+      detector: the model. Where it does not separate the held-out pairs it gets the course's threshold,
+        marked as a default, and no calibration, and a warning says so.
       held_out: labelled pairs; from `CURVE_PAIRS` on a model of several parts gets a curve of them.
       test: others.
       beside: an encoder to compare a model with that has none.
@@ -51,7 +52,7 @@ def measure(
         calibration = fit_calibration(cosines, labels).to_dict()
         fit = {"threshold": best_threshold(cosines, labels), "calibration": calibration}
     else:
-        fit = {"threshold": COURSE_THRESHOLD, "calibration": None}
+        fit = {"threshold": COURSE_THRESHOLD, "calibration": None, "threshold_from": "default"}
     detector = detector.with_fit(fit)
     sides = detector._pairs(test.question1, test.question2)
     scores, encoder = detector.scores_of(*sides), None
@@ -63,16 +64,17 @@ def measure(
     report = Evaluation(
         *columns,
         detector.threshold,
-        threshold_from="held-out pairs" if able else "the course's",
+        threshold_from="held-out pairs" if able else "the course's, no labels behind it",
         probabilities=detector.probabilities_of(scores) if detector.calibration else None,
         measure=detector.measure,
         encoder=encoder,
     )
     if not able:
         logger.warning(
-            "The model does not separate duplicates from other pairs: its cosines are as high for both "
-            f"(ROC AUC {report.metrics.roc_auc:.3f}). It has no threshold of its own and no calibration. "
-            "Train longer, or try --set lstm_bias=forget_gate."
+            "The model does not separate duplicates from other pairs: on the held-out pairs nine in ten "
+            f"cosines lie within {np.ptp(np.quantile(cosines, MOST)):.4f}, and the ROC AUC is "
+            f"{evaluate_scores(cosines, labels).roc_auc:.3f}. It has no calibration; no labels stand "
+            "behind its threshold, the course's. Train longer, or try --set lstm_bias=forget_gate."
         )
     return report, detector
 
@@ -146,7 +148,7 @@ def separates(scores: np.ndarray, labels: np.ndarray) -> bool:
     duplicates, others = int(np.sum(labels)), int(np.sum(~np.asarray(labels, bool)))
     if not duplicates or not others:
         return False
-    low, high = np.quantile(scores, [0.05, 0.95])
+    low, high = np.quantile(scores, MOST)
     error = np.sqrt((duplicates + others + 1) / (12 * duplicates * others))
     return bool(
         high - low > LEAST_SPREAD and evaluate_scores(scores, labels).roc_auc > 0.5 + 2 * error

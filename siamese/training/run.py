@@ -317,6 +317,7 @@ class Trainer:
                 "training_pairs": len(self.data.train[0]),
                 "steps": self.step,
                 "figures": report.to_dict() if report else {},
+                "threshold_from": "model" if report and self.calibration else "default",
                 "versions": {name: importlib.metadata.version(name) for name in _PACKAGES},
                 **card,
             },

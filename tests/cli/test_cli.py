@@ -32,7 +32,9 @@ def test_a_package_that_a_command_lacks_is_named(refused, monkeypatch):
 def test_errors_are_one_message_and_exit_code_2(tmp_path, refused):
     (tmp_path / "pairs.csv").write_text("question1,question2\n")
     (tmp_path / "q.csv").write_text("question\nhow far\n")
+    (tmp_path / "links.csv").write_text("question1,question2,label\nhow far,how old,1\n")
     for line, message in (
+        ("train --questions links.csv --train-rows 0", "so leave out: --train-rows"),
         ("train --questions nowhere.csv", "nowhere.csv"),
         ("train --questions x --batch-size 1", "batch_size must be at least 2"),
         ("predict nowhere a b", "There is no model at nowhere"),
@@ -44,7 +46,7 @@ def test_errors_are_one_message_and_exit_code_2(tmp_path, refused):
         ("search q.csv q.csv", "siamese match q.csv q.csv"),
         ("search q.csv -", "'-' is a file, not a question"),
         ("search q.csv ?!", "'?!' has no word"),
-        ("train --questions pairs.csv --column a", "(--list FILE) leave out --column"),
+        ("train --questions pairs.csv --column a", "(--list FILE); leave out --column"),
         ("grade q.csv", "q.csv is no notebook"),
         ("index build q.csv --model model --output model", "is no index, and is not replaced"),
         ("index build - --model model", "--output INDEX"),

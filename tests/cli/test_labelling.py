@@ -1,6 +1,7 @@
 """A threshold of a few labels: asked near the border, kept in a file, written to the model or the index."""
 
 import csv
+import json
 import re
 from itertools import combinations
 from unittest.mock import Mock
@@ -20,11 +21,12 @@ HEADER = "question1,question2,is_duplicate\n"
 
 @pytest.mark.parametrize("saved", ["utf-8", "cp1252", "utf-8-sig", "utf-16"])
 def test_answers_are_added_to_earlier_ones_whoever_saved_them(run, tmp_path, saved):
-    """A spreadsheet saves a byte order mark and semicolons, and no last line end."""
+    """A spreadsheet saves a byte order mark and semicolons or tabs, and no last line end."""
     path, text = tmp_path / "answers.csv", f'{HEADER}"Où\nist",b,1\r\n'
     by_spreadsheet = saved in ("utf-8-sig", "utf-16")
     encoding = None if by_spreadsheet else saved
-    path.write_text(text.replace(",", ";").rstrip() if by_spreadsheet else text, saved, newline="")
+    mark = {"utf-8-sig": ";", "utf-16": "\t"}.get(saved, ",")
+    path.write_text(text.replace(",", mark).rstrip() if by_spreadsheet else text, saved, newline="")
     (tmp_path / "q.txt").write_text(
         'Wo ist "hier"; ja, Où?\nfar far, Où\nage\n', encoding or "utf-8"
     )
@@ -36,6 +38,18 @@ def test_answers_are_added_to_earlier_ones_whoever_saved_them(run, tmp_path, sav
     assert (pairs.question1[0], pairs.question2[0]) == ("Où\nist", "b") and len(pairs) == 3
     asked = {*pairs.question1[1:], *pairs.question2[1:]}
     assert asked <= {*(tmp_path / "q.txt").read_text(encoding or "utf-8").splitlines()}
+
+
+def test_no_character_of_an_answer_is_replaced(run, tmp_path):
+    """The list's encoding has none of them."""
+    texts = ["What is \u03c0 today?", "Za\u017c\u00f3\u0142\u0107 far?"]
+    lines = [json.dumps({"question": text}) for text in texts]
+    (tmp_path / "q.jsonl").write_text("\n".join([*lines, '{"question": "how far?"}']))
+    command = ["threshold", "q.jsonl", "--model", "model", "--encoding", "cp1252", "--label"]
+    run(*command, 3, stdin="y\nn\ny\n")
+    pairs = read_pairs("q.jsonl.answers.csv", encoding="cp1252")
+    assert {*pairs.question1, *pairs.question2} == {*texts, "how far?"}
+    assert "4 of 4" not in run(*command, 4, stdin="")[2]  # There is no pair left to ask about.
 
 
 def test_the_command_asks_and_writes_to_model_or_index(run, tmp_path):
@@ -104,13 +118,18 @@ def test_what_cannot_be_fitted_is_one_sentence(refused, tmp_path):
     label = ["one.csv", "--model", "model", "--label", "3"]
     ask = ["q.txt", "--model", "model", "--label", "2"]
     for options, why, replies in (
-        (["model"], "--label N", None),
+        (["model"], "--answers FILE", None),
         (["model", "--label", "3"], "--label asks about the questions", None),
+        (["model", "--label", "-3"], "Pass --label N, at least 1", None),
         (["model", "--answers", "one.csv"], "both classes are needed", None),
-        ([*label, "--answers", "other.csv"], "holds more than answers", None),
+        ([*label, "--answers", "other.csv"], "is no table of answers alone", None),
         ([*label, "--answers", "bad.csv"], "line 3: 2 fields", None),
-        ([*label, "--answers", "bad.csv", "--bad-rows", "skip"], "holds more than answers", None),
-        ([*label, "--answers", "."], "it is a directory", None),
+        (
+            [*label, "--answers", "bad.csv", "--bad-rows", "skip"],
+            "is no table of answers alone",
+            None,
+        ),
+        ([*label, "--answers", "."], "is a directory", None),
         ([*ask, "--answers", "q.txt/a.csv"], "Cannot write q.txt", ""),
         (ask, "There are no pairs: at least one", ""),
         (ask, "All 2 pairs are non-duplicates; both classes are needed", "n\nn\n"),

@@ -38,6 +38,7 @@ PRINTED_BY = {
     "cli/arguments.py": set(),  # It declares them.
     "cli/main.py": {""},
     "cli/output.py: claim": {"train", "threshold", "import-weights"},
+    "cli/output.py: claim_table": {"predict", "match", "duplicates"},
     "cli/indexing.py: ": {"index build"},
     "cli/indexing.py": {"duplicates"},
     "cli/reading.py: labelled_pairs": {"train", "evaluate", "threshold"},

@@ -1,6 +1,7 @@
 """Indexes, search, groups and matches through the command, as a user runs them."""
 
 import json
+import os
 from itertools import combinations
 
 import numpy as np
@@ -65,9 +66,15 @@ def test_a_list_of_questions_will_do_for_an_index(tmp_path, run, old):
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_that_no_labels_stand_behind_a_threshold_is_said_once(run, old):
+def test_that_no_labels_stand_behind_a_threshold_is_said_once(run, old, tmp_path):
     assert run("index", "build", "old.csv", "--output", "use.index")[0] == 0
+    fit = {"threshold": 0.7, "calibration": None, "threshold_from": "default"}
+    make_detector().with_fit(fit).save("plain")  # as training saves a model that separates nothing
+    assert run("index", "build", "old.csv", "--model", "plain", "--output", "plain.index")[0] == 0
+    (tmp_path / "pairs.csv").write_text("question1,question2,label\nhow far,how old,0\nwhy,why,1\n")
     for command in (
+        ["search", "plain.index", "how far is it?"],
+        ["evaluate", "plain", "--questions", "pairs.csv"],
         ["search", "old.csv", "how far is it?"],
         ["search", "use.index", "how far is it?"],
         ["duplicates", "old.csv"],
@@ -101,9 +108,14 @@ def test_predict_explains_by_words_and_notes_what_it_does_not_read(tmp_path, run
     answer = json.loads(run("predict", "model", "how far", "how old", "--explain", "--json")[1])
     assert [word["word"] for word in answer["words1"]] == ["how", "far"]
     long = "how far " * 400
-    (tmp_path / "pairs.csv").write_text(f"question1,question2\n{long},how\nhow,far\n")
-    for questions in ([long, "how"], ["pairs.csv"]):
-        assert "1 question too long for the model" in run("predict", "model", *questions)[2]
+    (tmp_path / "pairs.csv").write_text(f"question1,question2,label\n{long},how,1\nhow,far,0\n")
+    for command in (
+        ["predict", "model", long, "how"],
+        ["predict", "model", "pairs.csv"],
+        ["evaluate", "model", "--questions", "pairs.csv"],
+        ["threshold", "model", "--answers", "pairs.csv", "--output", "other"],
+    ):
+        assert "1 question too long for the model" in run(*command)[2], command
 
 
 def test_foreign_text_is_shown_and_not_obeyed(tmp_path, run):
@@ -192,6 +204,8 @@ def test_one_question_of_each_group_is_kept_by_a_rule(tmp_path, rows, refused):
         columns = "group", "row", "votes", "same_text", "column_keep"
         assert ("1", "1", "10", "1", "B") in values(table, *columns)
         assert float(table[0]["similarity"]) == 1
+    (tmp_path / "big.jsonl").write_text('{"question": "how far", "n": 1%s}\n' % ("0" * 400) * 2)
+    refused([*command[:1], "big.jsonl", *command[2:], "n=min"], "Question 0: n is 1000")
     for rule, words in (
         ("new", "COLUMN=min"), ("when=min", "no column 'when'"), ("at=min", "Question 2: at is 'soon'"),
     ):  # fmt: skip
@@ -250,6 +264,7 @@ def test_questions_without_a_known_word_are_named_and_make_no_groups(tmp_path, r
 def test_only_a_table_that_siamese_wrote_is_replaced(tmp_path, run, refused):
     (tmp_path / "q.csv").write_text("id,question\n1,how far\n2,how far\n")
     (tmp_path / "pairs.csv").write_text("question1,question2,similarity\nhow far,how old,0.3\n")
+    os.mkfifo(tmp_path / "pipe")
     run("index", "build", "q.csv", "--model", "model", "--output", "q.db")
     files = [tmp_path / name for name in ("q.db", "q.csv", "pairs.csv", "model")]
     before = [file.read_bytes() for file in files]
@@ -264,10 +279,29 @@ def test_only_a_table_that_siamese_wrote_is_replaced(tmp_path, run, refused):
         for file in files:
             refused([*command.split(), "--output", file], f"There is {file} already")
     for command, words in (
+        ("predict model how far --output o.csv", "not a file; leave out --output"),
+        ("predict model how far --columns a,b --bad-rows skip", "leave out --bad-rows, --columns"),
+        ("search q.db how --encoding cp1252 --bad-rows skip", "leave out --bad-rows, --encoding"),
+        ("index remove q.db --ids 1 --id-column x", "leave out --id-column"),
+        (
+            "evaluate q.db --queries x --relevant x --mistakes 0 --threshold 0",
+            "--mistakes, --threshold",
+        ),
+        ("evaluate model --questions pairs.csv -k 3", "leave out -k"),
+        ("evaluate model --questions pairs.csv --model model", "leave out --model"),
+        (
+            "threshold q.db --label 3 --encoding cp1252",
+            "q.db is an index, whose answers are UTF-8",
+        ),
+        ("threshold q.db --label 3 --list q.csv", "leave out --list"),
+        ("threshold q.db --answers pairs.csv --overwrite", "leave out --overwrite"),
         ("duplicates t.csv --column question1 --output ./t.csv", "does not read, is replaced"),
         ("index export q.db x.csv", "x.csv: an index is written as Parquet"),
         ("duplicates nothere --output q.csv/x", "Cannot write q.csv"),
-        ("duplicates nothere --output .", "it is a directory"),
+        ("duplicates nothere --output .", "is a directory"),
+        ("duplicates nothere --output pipe", "not replaced. To print the table, leave --output"),
+        ("index build q.csv --output pipe", "pipe is a directory, a device or a pipe"),
+        ("threshold model --answers pairs.csv --output pipe --overwrite", "a device or a pipe"),
         ("duplicates q.csv --output x.json", "x.json: a table is written as CSV"),
         ("import-weights . q.csv --vocab x --overwrite", "q.csv is no model"),
         ("predict q.db how far", "q.db is an index. Here a saved model"),
@@ -292,6 +326,9 @@ def test_an_index_is_added_to_from_the_columns_that_it_was_built_of(tmp_path, ru
     out, err = run("index", "add", "a.db", "c.csv", "--column", "remark+words", "--json")[1:]
     assert json.loads(out)["added"] == 0 and "compares note+text, and of these questions rem" in err
     refused(["duplicates", "a.db", "--column", "text"], "a.db is an index, which is read as it is")
+    answers = "x how far,z rice,1\nz rice,y how are you,1\nx how far,y how are you,0\n"
+    (tmp_path / "c.csv").write_text(f"question1,question2,is_duplicate\n{answers}")
+    refused(["threshold", "a.db", "--answers", "c.csv"], "c.csv: The answers contradict each other")
 
 
 @pytest.mark.parametrize("command", ["build", "add"])

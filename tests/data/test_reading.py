@@ -99,6 +99,8 @@ SAME = {
     "line ends of Windows": delimited(lineterminator="\r\n"),
     "blank lines above, no last line end": "\n\n" + delimited().rstrip("\n"),
     "UTF-16": delimited().encode("utf-16"),
+    "UTF-32": delimited().encode("utf-32"),
+    "UTF-32 of the other order": b"\0\0\xfe\xff" + delimited().encode("utf-32-be"),
     "UTF-8 with a mark": delimited().encode("utf-8-sig"),
     "gzip": gzip.compress(delimited().encode()),
     "Parquet": lambda: parquet(dict(zip(HEADER, zip(*ROWS)))),
@@ -209,6 +211,15 @@ LISTS = {  # content, options, questions, ids, columns, findings
                    [{"n": None}, {"more": [1]}], {"empty": [3]}),
     "pairs": ('question1,question2\nhow far?,"how, old?"\n"how, old?",\n', {}, TWO, ["0", "1"], None,
               {"empty": [3]}),
+    "pairs without words": ("question1,question2\n???,!\nhow far?,!!\n", {}, ["how far?"], ["0"],
+                            None, {"wordless": [2, 3]}),
+    "asked names and blanks": ("Ticket, Subj\n7, Who?\n8, Why\n", {"column": "Subj"}, [" Who?", " Why"],
+                               ["7", "8"], None, {}),
+    "questions about tags": ("<T> in Java?\n<3 what is it?\n", {}, ["<T> in Java?", "<3 what is it?"],
+                             ["0", "1"], None, {}),
+    "a question about a break": ("<br> is for what?\n", {}, ["<br> is for what?"], ["0"], None, {}),
+    "a row of a sheet without text": (lambda: workbook([["question"], ["How?"], [""], ["Who?"]]), {},
+                                      ["How?", "Who?"], ["0", "2"], None, {"empty": [3]}),
     "columns of one name": ("id,text,Sprint,Sprint\n7,how far?,a,\n", {}, ["how far?"], ["7"],
                             [{"Sprint": ["a", ""]}], {}),
     "the exact name": ("ID,question,id\n1,how far?,2\n", {"id_column": "ID"}, ["how far?"], ["1"],
@@ -251,13 +262,14 @@ def test_this_file_gives_these_questions(tmp_path, kind):
     result = read_questions(path, **options)
     assert (result.questions, result.ids, result.columns) == (questions, ids, columns)
     assert result.report.findings == findings
+    assert result.rows == [1] or kind != "pairs without words"
     assert result.has_ids == (ids[0] not in "0")
 
 
 @pytest.mark.parametrize(
     ("content", "ids"),
     [("id\n2\n3\n", ["2", "3"]), ("2\n\n3\n", ["2", "3"]), ("question,QID\na,2\n", ["2"]),
-     ('{"id": 2}\n', ["2"])],
+     ('{"id": 2}\n', ["2"]), ('"2"\n3"\n', ["2", '3"'])],
 )  # fmt: skip
 def test_ids_to_remove(tmp_path, content, ids):
     assert read_ids(file_of(tmp_path, content))[0] == ids
@@ -278,6 +290,8 @@ REFUSED = {  # content, options, parts of the message
     "no such column": (HEAD + "a,b,1\n", {"columns": "x,y"}, "there is no column 'x'"),
     "a web page": ("<!DOCTYPE html><body>question1", {}, "line 1: ", "a web page"),
     "line breaks of a page": ("How far?<br>Who?<br/>Why?<BR>", {}, "is HTML"),
+    **{tags: (f"{tags}\n", {}, "is HTML or XML") for tags in
+       ("<br>How far?", "<h1>Help</h1>", "<posts>", "<!-- x -->", "<TR><TD>", '<row Title="How far?" />')},
     "Excel's separator": ("sep=;\nquestion1;question2;label\na;b;1\n", {}, "'sep=;' is a note for Excel"),
     "backslashes": (HEAD + '"say \\"no\\" now",b,1\n', {}, 'line 2: a quote is written as \\"'),
     "an open quote": (HEAD + '"a,b,1\nc,d,0\n', {}, "line 2: a quote is opened here and not closed"),
@@ -302,6 +316,10 @@ REFUSED = {  # content, options, parts of the message
 }  # fmt: skip
 REFUSED_LISTS = {
     "two columns of questions": ("text,text\na,b\n", {}, "2 columns are called 'text'", "Rename one"),
+    "blanks after the commas": ("Nr, Words\n1, How far?\n2, Who\n", {}, "the columns: Nr, Words"),
+    "an asked id and blanks": ("Nr, Words\n1, Who, why\n", SKIP | {"id_column": "Nr"},
+                               "no column named question, "),
+    "an id and blanks": ("id, words\n1, How far?\n2, Who, why\n", SKIP, "the columns: id, words"),
     "no known column": ("number,words\n1,how far\n", {}, "the columns: number, words", "--column"),
     "cells of many lines": ('Nr;Betreff\n1;"a\nb\nc"\n2;"d\ne\nf"\n', {}, "the columns: Nr, Betreff"),
     "lines above": ("# made in 2026\n\nid,question\n1,How far?\n", {}, "line 3 looks like the header",

@@ -18,6 +18,7 @@ from siamese.data.split import split
 from siamese.search.model_file import read_file
 from siamese.training.config import TrainConfig
 from siamese.training.prepare import prepare
+from siamese.training.report import measure
 
 SMALL = {
     "d_model": 8, "batch_size": 16, "warmup_steps": 4, "eval_every": 3, "checkpoint_every": 2,
@@ -157,7 +158,10 @@ def test_a_collapsed_run_is_reported_once_and_keeps_the_course_s_threshold(
     report = trainer.evaluate(corpus.test)
     assert "does not separate duplicates from other pairs" in caplog.text
     model = trainer.save(report)
+    assert re.search(r"nine in ten cosines lie within 0\.000\d, and the ROC AUC is", caplog.text)
     assert model.threshold == report.metrics.threshold == 0.7 and model.calibration is None
+    measured = measure(model, trainer.data.held_out, corpus.test)[1]
+    assert model.threshold_from == measured.threshold_from == "default"
     assert model.predict("How old?", "How old?")
 
 

@@ -22,6 +22,7 @@ from itertools import chain, islice
 from typing import Any, BinaryIO
 
 from siamese.data.readers.columns import Parts, columns_called, normal_name, read_spec, shown_names
+from siamese.data.readers.delimiter import DELIMITERS, delimiter, refuse_late_header
 from siamese.data.readers.report import ReadReport
 from siamese.data.readers.tables import Table, memory_table, parquet_table, workbook_table
 from siamese.data.text import cleaned
@@ -31,14 +32,18 @@ NESTED = " Nested fields are not read; flatten them, as jq -c '{id, title: .post
 LONGEST_LINE = 16 << 20  # characters; a longer line would fill the memory
 LARGEST_WORKBOOK = 1 << 30  # bytes of a Parquet or Excel file that comes gzipped or through a pipe
 HEAD_LINES = 50  # lines by which a table without known names is told from plain text
-DELIMITERS = {",": "CSV", "\t": "tab-separated", ";": "semicolon-separated", "|": "separated by |"}
-_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+_MARKS = {  # That of UTF-32 begins as that of UTF-16.
+    b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xef\xbb\xbf": "utf-8-sig",
+    b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16",
+}  # fmt: skip
 _WORKBOOK = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")  # .xlsx and .ods; .xls
 _CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a]")  # of text a few bytes, or one in twenty
 _JSON_START = re.compile(r'\s*\{\s*(["}]|$)')
 _NO_HEADER = {  # what a first line may be -> what it is, and what to do
-    r"<(!doctype|html|head|body|\?xml|!--|meta|title|table|ul|ol|dl|li|div)\b|.*<br\s*/?>(.*<br|\s*$)":
-    "HTML, perhaps a web page. Save the questions as text, one on each line, or as CSV.",
+    r"<!--|<(!doctype|html|head|body|\?xml|meta|title|table|ul|ol|dl|li|div)\b|.*<br\s*/?>(.*<br|\s*$)"
+    # Tags alone; or one of these tags without a blank and a word after it.
+    r"|(</?[a-z][\w:.-]*(\s[^<>]*)?/?>\s*)+$|<(h[1-6]|t[dhr]|tbody|thead|br)(\s[^<>]*)?/?>(?!\s+\w)":
+    "HTML or XML, perhaps a web page. Save the questions as text, one on each line, or as CSV.",
     r'"?sep\s*=."?\s*$': "a note for Excel alone. Delete this line; the header must be the first.",
     r'\[\s*([\[{"]|$)': "a JSON array. Write one JSON object on each line, as jq -c '.[]' does.",
 }  # fmt: skip
@@ -257,9 +262,9 @@ def _text_rows(text: io.TextIOWrapper, report: ReadReport, known: set[str]) -> R
         if re.match(rf"\s*({pattern})", first, re.IGNORECASE):
             raise DataError(f"{where}: {first.strip()[:30]!r} is {what}")
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
-    mark = _delimiter([line for _, line in head], known)
+    mark = delimiter([line for _, line in head], known)
     if not mark:
-        _refuse_late_header(head, known, report.path)
+        refuse_late_header(head, known, report.path)
         report.format, name = "a question a line", first.strip()
         plain = ((number, {name: line.rstrip("\r\n")}, _odd(line, text)) for number, line in lines)
         return Rows(report, [name], plain, where, is_plain=True)
@@ -269,40 +274,6 @@ def _text_rows(text: io.TextIOWrapper, report: ReadReport, known: set[str]) -> R
     if problem:
         raise DataError(f"{where}: {problem}")
     return Rows(report, header, rows, where)
-
-
-def _delimiter(head: list[str], known: set[str]) -> str | None:
-    """What stands between the known names of a first line; else between the cells of most lines.
-
-    None of plain text, in which a blank follows a comma.
-    """
-    first, *others = head
-    headers = {mark: next(csv.reader([first], delimiter=mark)) for mark in DELIMITERS}
-    hits = {mark: len(known & set(map(normal_name, names))) for mark, names in headers.items()}
-    mark = max(DELIMITERS, key=lambda mark: (hits[mark], first.count(mark)))
-    names = headers[mark]
-    if hits[mark]:
-        return mark
-    if len(names) == 1 or any(name.startswith(" ") for name in names):
-        return None
-    rows = list(csv.reader(others, delimiter=mark))  # a quoted cell may hold lines
-    alike = sum(len(row) == len(names) for row in rows)
-    is_table = 2 * alike >= len(rows) and (alike or not first.rstrip().endswith("?"))
-    return mark if is_table else None
-
-
-def _refuse_late_header(head: list[tuple[int, str]], known: set[str], name: str) -> None:
-    """Refuses a text whose first line is none of the table that begins below it: a comment, a title."""
-    for at in range(1, min(len(head) - 1, 10)):
-        for mark in DELIMITERS:
-            names, *rows = csv.reader([line for _, line in head[at:]], delimiter=mark)
-            alike = len(names) > 1 and all(len(row) == len(names) for row in rows)
-            short = all(len(name.split()) <= 3 and not name.endswith("?") for name in names)
-            if rows and alike and short and known.intersection(map(normal_name, names)):
-                raise DataError(
-                    f"{name}, line {head[at][0]} looks like the header of a table ({shown_names(names)}). "
-                    "Delete the lines above it."
-                )
 
 
 # -- Lines, and the rows in them --------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import dropwhile
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -38,7 +39,10 @@ def parquet_table(file: BinaryIO) -> Table:
 
 
 def workbook_table(file: BinaryIO, name: str) -> Table:
-    """An Excel workbook with one filled sheet; its rows are counted as there."""
+    """An Excel workbook with one filled sheet; its rows are counted as there.
+
+    A row without text below the header is a row: calamine has "" for an error such as #N/A, too.
+    """
     import python_calamine
 
     try:
@@ -48,15 +52,14 @@ def workbook_table(file: BinaryIO, name: str) -> Table:
         raise DataError(
             f"{name} is no Excel workbook that can be read ({error}). Unpack an archive first."
         ) from None
-    rows = {
-        of: [r for r in enumerate(rows, 1) if any(map(str, r[1]))] for of, rows in tables.items()
-    }
+    rows = {of: list(dropwhile(_is_blank, enumerate(rows, 1))) for of, rows in tables.items()}
     sheets = {of: filled for of, filled in rows.items() if filled}
     if len(sheets) != 1:
         what = f"holds several sheets ({', '.join(sheets)}); save one of them"
         raise DataError(f"{name} {what if sheets else 'is empty'}.")
     ((sheet, ((row, header), *body)),) = sheets.items()
-    filled = [sum(cell != "" for cell in cells) for _, cells in ((row, header), *body[:1])]
+    first = list(dropwhile(_is_blank, body))[:1]
+    filled = [sum(cell != "" for cell in cells) for _, cells in ((row, header), *first)]
     if filled[0] == 1 < filled[-1]:
         raise DataError(
             f"{name}, row {row} of the sheet is no header: one cell, and more below it. Delete the rows "
@@ -64,6 +67,11 @@ def workbook_table(file: BinaryIO, name: str) -> Table:
         )
     cells = ((at, [None if cell == "" else as_whole(cell) for cell in row]) for at, row in body)
     return f"Excel workbook, sheet {sheet}", list(map(str, header)), cells
+
+
+def _is_blank(row: tuple[int, list]) -> bool:
+    """Whether a numbered row of a sheet has no text."""
+    return not any(map(str, row[1]))
 
 
 def memory_columns(table: Any, name: str) -> tuple[list[str], list[list]]:
