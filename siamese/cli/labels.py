@@ -275,7 +275,7 @@ def _label(index: Any, path: str, flags: argparse.Namespace) -> QuestionPairs:
     finally:  # also after Ctrl-C
         pairs = QuestionPairs(*([answer[at] for answer in answers] for at in range(3)))
         if kind_of(flags.index) == "index":
-            index.add_answers(pairs)
+            store_answers(index, pairs, path)
     return pairs
 
 
