@@ -182,14 +182,14 @@ def grade(flags: argparse.Namespace) -> Result:
     siamese grade handed-in --jobs 4 --out grades
     siamese grade handed-in --cell-limit 300
     """
-    from siamese.teaching.grade import Limits, grade_class
-
     if os.path.isfile(flags.folder) and not flags.folder.endswith(".ipynb"):
         raise ArgumentError(f"{flags.folder} is no notebook (.ipynb) and no folder.")
     if flags.jobs < 1:
         raise ArgumentError("--jobs is at least 1.")
     if not (0 < flags.cell_limit < 1e9 and 0 <= flags.memory_limit < 1e9):
         raise ArgumentError("--cell-limit is above 0, --memory-limit 0 or above.")
+    from siamese.teaching.grade import Limits, grade_class
+
     limits = Limits(flags.cell_limit, flags.memory_limit)
     rows = grade_class(flags.folder, flags.out, limits=limits, jobs=flags.jobs, note=note)
     pages = f"marks in {flags.out}/grades.csv, a page for each in {flags.out}/feedback"
