@@ -13,6 +13,7 @@ from siamese.cli.arguments import arg, command, flag
 from siamese.cli.output import Result, counted, note, table_result, threshold_facts
 from siamese.cli.reading import labelled_pairs, note_cut, note_default, opened, question_list
 from siamese.compat.progress import elapsed
+from siamese.data.text import has_words
 from siamese.errors import ArgumentError
 from siamese.search.detector import DuplicateDetector
 from siamese.search.display import harmless, rounded
@@ -106,7 +107,7 @@ def search(flags: argparse.Namespace) -> Result:
             way = "The list comes first: siamese search"
         paths = shlex.join([flags.question, flags.index])
         raise ArgumentError(f"{flags.question!r} is a file, not a question. {way} {paths}")
-    if not any(map(str.isalnum, flags.question)):
+    if not has_words(flags.question):
         raise ArgumentError(
             f"{flags.question!r} has no word: a question needs a letter or a digit."
         )

@@ -14,7 +14,7 @@ from siamese.data.readers.reading import Rows, open_rows
 from siamese.data.readers.report import ReadReport
 from siamese.data.readers.tables import QUESTION_NAMES, id_text, json_value, question_places
 from siamese.data.repeated import repeated_lines, without_lines
-from siamese.data.text import cleaned
+from siamese.data.text import cleaned, has_words
 from siamese.errors import DataError
 
 PAIR_NAMES = ("question1", "question2")
@@ -187,7 +187,7 @@ def _entries(
 
 def _has_word(text: str) -> bool:
     """Whether a text has a letter or a digit beside its markup; no model has a vector of another."""
-    return any(map(str.isalnum, cleaned(text) if "<" in text or "&" in text else text))
+    return has_words(cleaned(text) if "<" in text or "&" in text else text)
 
 
 def _repetition(name: str, lines: dict[str, int], drop: bool) -> str:

@@ -388,7 +388,7 @@ class DuplicateDetector(Decisions):
             return unread
 
         def has_known(words: list[str]) -> bool:
-            return any(w in self.vocabulary and any(map(str.isalnum, w)) for w in words)
+            return any(w in self.vocabulary and has_words(w) for w in words)
 
         # Most texts have a known word between blanks; the others are read as the tower reads them.
         lower, read = str.lower if self.vocabulary.folded else str, self.vocabulary.read

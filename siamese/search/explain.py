@@ -131,5 +131,5 @@ def differences(question1: str, question2: str) -> list[str]:
 def _turned(one: list[tuple], other: list[tuple], names: set[str]) -> list[list[str]]:
     """The words of `_DIRECTION` of two texts that stand the other way round in the other text."""
     turned = {(last, word, first) for first, word, last in other}
-    found = [way for way in one if way in turned and not names.issuperset(way[::2])]
-    return [[" ".join(way) for way in found], [" ".join(way[::-1]) for way in found]]
+    ways = [way for way in one if way in turned and not names.issuperset(way[::2])]
+    return [[" ".join(way) for way in ways], [" ".join(way[::-1]) for way in ways]]
