@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 from pathlib import Path
 
 import hypothesis
@@ -10,6 +11,7 @@ import pytest
 
 import siamese
 
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 ALLOWED_SKIPS = Path(__file__).parent / "helpers" / "allowed_skips.txt"
@@ -68,3 +70,16 @@ def shared() -> Path:
 def quora_csv(shared) -> Path:
     """The real Quora rows, gzipped, in the course's columns."""
     return shared / "data" / "quora" / "questions.csv.gz"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A headless Chromium, through Playwright."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if program is None:
+        pytest.skip("needs a browser: none of " + ", ".join(BROWSERS) + " is on the path")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()

@@ -46,6 +46,10 @@ def test_every_command_reads_pipes(commands, run):
         assert code == 0, (command, err)
         os.close(reader)
     assert "\npairs  " in run("data", "-", stdin=PAIRS)[1]
+    # A table without known columns is refused here too, and lines are questions.
+    command = ["duplicates", "-", "--model", "model"]
+    assert "the columns: Matter, Case" in run(*command, stdin="Matter,Case\n1,How far?\n2,Who\n")[2]
+    assert "2 questions" in run(*command, stdin="How far?\nWho, then?\n")[2]
 
 
 def test_every_command_stops_at_a_bad_row_or_leaves_it_out(commands, tmp_path, run):

@@ -81,7 +81,7 @@ def test_the_command_asks_and_writes_to_model_or_index(run, tmp_path):
     assert DuplicateDetector.load(model).threshold == pytest.approx(fitted.threshold)
 
 
-def test_a_curve_is_refitted_and_its_cut_printed_on_the_scale_of_the_flag(run, tmp_path):
+def test_a_curve_is_refitted_and_its_cut_printed_on_the_scale_of_the_flag(run, rows, tmp_path):
     """The model decides by a probability; the printed threshold makes it decide as the refitted one."""
     model = DuplicateDetector(None, None, None, encoder="use", head=np.diag(np.linspace(1, 9, 512)))
     one, two = random_questions(200, seed=2), random_questions(200, seed=3)
@@ -91,9 +91,14 @@ def test_a_curve_is_refitted_and_its_cut_printed_on_the_scale_of_the_flag(run, t
     curve = fit_parts(parts, cosines, cosines > noisy)
     model = model.with_fit({"threshold": 0.5, "calibration": curve.to_dict()})
     model.save("curve")
-    rows = zip(one, two, (cosines > np.quantile(cosines, 0.7)).astype(int))
-    (tmp_path / "mine.csv").write_text(HEADER + "".join(f"{a},{b},{y}\n" for a, b, y in rows))
-    (tmp_path / "q.txt").write_text("how far\n")
+    labelled = zip(one, two, (cosines > np.quantile(cosines, 0.7)).astype(int))
+    (tmp_path / "mine.csv").write_text(HEADER + "".join(f"{a},{b},{y}\n" for a, b, y in labelled))
+    (tmp_path / "q.txt").write_text("\n".join(one))
+    table = rows("duplicates", "q.txt", "--model", "curve", "--pairs")
+    probabilities = [float(row["probability"]) for row in table]
+    sides = ([row[side] for row in table] for side in ("question1", "question2"))
+    np.testing.assert_allclose(probabilities, model.probability(*sides), atol=1e-5)
+    assert probabilities == sorted(probabilities, reverse=True) and min(probabilities) > 0.5
     fit = ["--answers", "mine.csv", "--output", "new"]
     out = run("threshold", "q.txt", "--model", "curve", *fit[:2])[1]
     scale = (
@@ -226,6 +231,11 @@ def test_what_thirty_answers_are_worth_on_the_handwritten_questions(run, tmp_pat
     answers = read_pairs("q.txt.answers.csv")  # They bind the groups, on both sides of the cut.
     for one, two, is_duplicate in zip(answers.question1, answers.question2, answers.is_duplicate):
         assert ({one, two} in after) == is_duplicate
+    command = ["threshold", "use", "--answers", "q.txt.answers.csv", "--output", "fitted"]
+    assert run(*command)[0] == 0
+    model = DuplicateDetector.load("fitted")  # the encoder's, with that threshold
+    assert f"{model.threshold:.3f}" == cut and model.encoder.name == "use"
+    assert model.threshold_from == "labels" and model.calibration is not None
 
 
 def test_a_list_is_described_and_after_a_while_the_way_to_an_index(run, tmp_path, monkeypatch):

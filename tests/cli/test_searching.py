@@ -213,17 +213,12 @@ def test_one_question_of_each_group_is_kept_by_a_rule(tmp_path, rows, refused):
 
 
 def test_pairs_that_differ_in_a_number_a_negation_or_a_name(tmp_path, rows):
-    (tmp_path / "q.txt").write_text(
-        "how far is 3\nhow far is 4\nhow far is it not\nhow far is it\nHow Far Is It\n"
-        "is JSON to CSV far\nis CSV to JSON far\nis h264 to h265 far\nis h265 to h264 far\n"
-        "how far is 1,000\nhow far is 1000\n"
-    )
+    """tests/search/test_explanation.py has more of them."""
+    (tmp_path / "q.txt").write_text("how far is 3\nhow far is 4\nHow Far Is 4\nit is not 4\n")
     command = ["duplicates", "q.txt", "--model", "model", "--threshold", "-1", "--differences"]
-    table = {frozenset((row["id1"], row["id2"])): row["differs"] for row in rows(*command)}
-    assert table[frozenset("01")] == "3 / 4" and table[frozenset("56")] == "json csv / csv json"
-    assert table[frozenset("23")] in ("not / -", "- / not") and frozenset("34") not in table
-    assert table[frozenset("78")] == "h264 h265 / h265 h264"
-    assert frozenset(("9", "10")) not in table
+    table = {(row["id1"], row["id2"]): row["differs"] for row in rows(*command)}
+    assert table.pop(("0", "1")) == table.pop(("0", "2")) == "3 / 4"
+    assert table.keys() == {(n, "3") for n in "012"} and "- / not" in table["1", "3"]
 
 
 def test_a_threshold_without_labels_is_shown_with_what_lies_below(tmp_path, run):

@@ -8,9 +8,9 @@ import subprocess
 import sys
 import tracemalloc
 from contextlib import suppress
-from pathlib import Path
 
 import jax
+import make_hostile
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -20,9 +20,6 @@ from trax_weights import write_trax_weights
 from siamese.compat import safe_pickle, trax_files
 from siamese.compat.trax_files import read_arrays, read_course_model
 from siamese.errors import CheckpointError
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "cli" / "hostile"))
-import make_hostile
 
 
 def same(a, b):

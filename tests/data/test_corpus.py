@@ -1,16 +1,15 @@
-"""The embedded corpus: the golden one, as its grammar makes it; and the questions written by hand."""
+"""The embedded corpus: the golden one, as its grammar makes it."""
 
 import gzip
 import hashlib
 import json
-from collections import Counter
 from importlib import resources
 
 import pytest
 from programs import output_of
 from sklearn.metrics import roc_auc_score
 
-from siamese.data.corpus import embedded_corpus, handwritten_questions
+from siamese.data.corpus import embedded_corpus
 from siamese.evaluation.report import word_overlap
 
 # A change of this number is a change of everybody's figures: make it on purpose, and say so.
@@ -39,18 +38,3 @@ def test_the_grammar_makes_the_file_that_is_shipped():
     shipped = (resources.files("siamese") / "data" / "corpus" / "corpus.jsonl.gz").read_bytes()
     assert made.encode() == gzip.decompress(shipped)
     assert shipped[4:8] == bytes(4)  # no time of making: the same bytes each time
-
-
-def test_the_handwritten_questions_are_what_they_say():
-    questions = handwritten_questions()
-    groups = {question["id"]: question["group"] for question in questions}
-    assert len(groups) == len({question["question"] for question in questions}) == 300
-    sizes = Counter(groups.values())
-    assert sizes.pop("") == 200 and set(sizes.values()) == {2, 3, 4, 5}
-    near = dict.fromkeys(("number", "negation", "direction", "name"), 15)
-    assert Counter(question["near_miss"] for question in questions) == {**near, "": 240}
-    assert Counter(question["style"] for question in questions)["plain"] == 240
-    for own in questions:
-        assert bool(own["twin"]) == bool(own["near_miss"]) and own["twin"] != own["id"]
-        assert not own["group"] or own["group"] != groups.get(own["twin"])
-        assert ("?" in own["question"]) == (own["style"] != "no question mark")

@@ -125,25 +125,6 @@ def test_a_missing_package_is_named(tmp_path, monkeypatch, module):
         read_pairs(file_of(tmp_path, content))
 
 
-@pytest.mark.parametrize(
-    "content", [b"Matter,Case\n1,How far?\n2,Who\n", b"How far?\nWho, then?\n"]
-)
-def test_a_file_its_gzip_and_a_pipe_are_read_alike(tmp_path, monkeypatch, content):
-    def outcome(source):
-        try:
-            result = read_questions(source)
-            return result.questions, result.ids
-        except DataError as error:
-            return str(error).split(", ", 1)[1]
-
-    outcomes = [outcome(file_of(tmp_path, content, name)) for name in ("z.csv", "z.txt")]
-    outcomes.append(outcome(file_of(tmp_path, gzip.compress(content), "z.gz")))
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(content))))
-    outcomes.append(outcome("-"))
-    assert all(other == outcomes[0] for other in outcomes), outcomes
-    assert ("Matter, Case" in outcomes[0]) == content.startswith(b"Matter")
-
-
 # -- This file gives these pairs --------------------------------------------------------------
 
 HEAD = "question1,question2,label\n"

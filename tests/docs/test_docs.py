@@ -1,4 +1,4 @@
-"""README, the pages of docs/ and the other Markdown files: links, commands, code blocks.
+"""README, the pages of docs/ and the other Markdown files: links, commands, code blocks, English.
 
 The reference is the thing itself: a file that is there, the command's own parser, Python. (That the
 pages build without a warning is `make docs`.)
@@ -18,6 +18,7 @@ from pair_files import write_pairs
 
 import siamese
 from siamese.cli.main import build_parser
+from tools import run_readme
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -162,3 +163,62 @@ def test_python_blocks_run_or_say_why_not(page, folder, monkeypatch):
     code = "\n".join(code for code in codes if not code.startswith(NOT_RUN))
     code = code.replace("n_steps=20", "n_steps=2")  # Does it run?
     exec(compile(code, page.name, "exec"), {"__name__": "__main__"})
+
+
+# ---- The README: its length, its commands in order, word by word ----
+
+
+def test_a_stranger_reads_it_to_its_end():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 110
+    first = run_readme.commands(installed=False)
+    assert first[0].startswith("python3 -m venv") and first[1] == "pip install ."
+    assert run_readme.commands(installed=True) == first[2:]
+
+
+@pytest.mark.slow
+def test_its_commands_run_in_order(tmp_path):
+    output = run_readme.run(tmp_path, installed=True)
+    assert "38 groups of 80 questions, the largest of 4" in output
+    assert "How can I reset the password for my account?" in output
+    assert "of 30 labels" in output and (tmp_path / "questions.db").exists()
+    assert "-> duplicate: " in output
+    assert (tmp_path / "runs" / "mine" / "model.safetensors").exists()
+    assert (tmp_path / "groups.csv").read_text(encoding="utf-8").startswith("group,")
+
+
+# ---- Turns of phrase that do not come back, in pages, messages, docstrings and notebooks ----
+
+SOURCES = (
+    ("siamese", "*.py"),
+    ("siamese", "*.html"),
+    ("notebooks/src", "*.py"),
+    ("examples", "*.py"),
+)
+TEXTS = [*PAGES, *(path for folder, kind in SOURCES for path in (ROOT / folder).rglob(kind))]
+# Turn of phrase -> what to write instead.
+INSTEAD = {
+    r"what others (saved|store|wrote)": "the saved rows",
+    r"who(ever)? (only |also )?(\w+s) .{0,40}\b(does|do) without": "X does not need Y",
+    r"does without": "does not need",
+    r"under changed choices": "with a changed configuration",
+    r"anything amiss": "an irregularity",
+    r"whence": "source",
+    r"text of strangers": "untrusted text",
+    r"all is well": "OK",
+    r"waits for an answer": "busy",
+    r"as it lies": "as it is",
+    r"(says|tells) duplicate": "is a duplicate",
+    r"names? are there again": "removed names work again",
+    r"what you take along": "key points",
+    r"wants its time": "takes time",
+    r"one flatters|on one's own labelled": "you, your",
+    r"pip install ['\"]?siamese\b": "pip install .: the package of that name is unrelated",
+}
+PHRASES = re.compile(rf"\b(?:{'|'.join(INSTEAD)})", re.I)
+
+
+def test_no_turn_of_phrase_comes_back():
+    texts = {path: " ".join(path.read_text(encoding="utf-8").split()) for path in TEXTS}
+    found = {str(path): match[0] for path, text in texts.items() if (match := PHRASES.search(text))}
+    assert not found

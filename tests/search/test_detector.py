@@ -1,7 +1,6 @@
 """The detector: its parts and a loop are the references; odd questions, company, files and encoders."""
 
 import re
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,7 +9,6 @@ from small_models import ODD, letters, make_detector, make_mixed_detector, rando
 from tqdm import tqdm
 
 from siamese import DuplicateDetector, QuestionIndex, QuestionPairs
-from siamese.cli.main import main
 from siamese.errors import ArgumentError, CheckpointError, DataError
 from siamese.nn.encoder import FEW
 from siamese.search.detector import UNLABELLED_THRESHOLD
@@ -33,17 +31,6 @@ def unit_letters(texts):
 
 
 # ---- Answers ----
-
-
-def test_similarity_is_the_product_of_the_encoders_vectors(detector):
-    for one, two in zip(random_questions(20), random_questions(20, seed=2)):
-        ids = [detector.vocabulary.encode(text.split()) for text in (one, two)]
-        length = None
-        if not detector.tower.mask_padding:
-            length = 1 << (max(map(len, ids)) - 1).bit_length()
-        v1, v2 = detector.tower_encoder.encode(ids, length=length).astype(np.float64)
-        assert detector.similarity(one, two) == pytest.approx(v1 @ v2, abs=1e-6)
-        assert detector.similarity(one, two) == pytest.approx(detector.similarity(two, one))
 
 
 def test_the_answer_is_the_same_alone_and_in_company(detector, monkeypatch):
@@ -204,13 +191,3 @@ def test_files_name_their_encoder_and_refuse_another_fingerprint(tmp_path):
     write_file(path, "model", arrays, facts)
     with pytest.raises(CheckpointError, match="made with the encoder 'use', not with the version"):
         DuplicateDetector.load(path)
-
-
-def test_a_threshold_on_an_encoders_name_is_written_as_a_model(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    rows = [f"{a},{a},1\n{a},{b},0" for a, b in pairwise(TEXTS)] * 5
-    (tmp_path / "mine.csv").write_text("question1,question2,is_duplicate\n" + "\n".join(rows))
-    assert main(["threshold", "use", "--answers", "mine.csv", "--output", "m.safetensors"]) == 0
-    fitted = DuplicateDetector.load("m.safetensors")
-    assert fitted.threshold_from == "labels" and fitted.encoder.name == "use"
-    assert fitted.calibration is not None and fitted.tower is None

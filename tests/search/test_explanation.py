@@ -54,6 +54,7 @@ def test_numbers_are_seen_wherever_they_stand():
         ("json from a csv", "csv from json"),
         ("git vs. svn", "svn vs. git"),
         ("csv into json", "json into csv"),
+        ("h264 to h265", "h265 to h264"),
         ("Why isnt it safe?", "Why is it safe?"),
         ("it wont start", "it will start"),
         ("it doesn`t work", "it does work"),

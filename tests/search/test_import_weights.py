@@ -33,10 +33,7 @@ def test_the_id_beyond_the_last_row_is_clamped_as_in_the_course(tmp_path):
     clamped = np.minimum([[*ids, 1]], len(VOCABULARY) - 1)
     expected = encode(weights, clamped, TowerConfig(len(VOCABULARY), 4))
     np.testing.assert_allclose(detector.encode(["? how never"]), expected, atol=1e-6)
-
-
-def test_enough_rows_are_taken_as_they_are(tmp_path):
-    arrays = write_arrays(tmp_path / "model.pkl.gz", VOCABULARY.size)
+    arrays = write_arrays(tmp_path, VOCABULARY.size)  # enough rows are taken as they are
     detector = import_weights(tmp_path, VOCABULARY, threshold=0.6)
     np.testing.assert_array_equal(detector.weights["embedding"], arrays[0])
     assert detector.card["imported_from"] == "model.pkl.gz" and detector.threshold == 0.6

@@ -1,6 +1,5 @@
 """A curve of the parts' cosines: what it is fitted on, refits, and texts that a part has no vector for."""
 
-import csv
 import json
 import threading
 
@@ -8,11 +7,8 @@ import numpy as np
 import pytest
 from small_models import make_curve_detector, make_detector, random_questions
 
-from siamese import DuplicateDetector, QuestionIndex, QuestionPairs
-from siamese.cli.main import main
-from siamese.errors import DataError
+from siamese import QuestionIndex, QuestionPairs
 from siamese.search.groups import duplicate_groups
-from siamese.search.parts import fit_parts
 
 
 def labelled(detector, count, seed, cut):
@@ -31,22 +27,6 @@ def test_a_refit_is_one_of_the_models_own_curve():
         assert again.calibration == once.calibration
     saved = detector.with_fit(json.loads(json.dumps(once.fit)))
     assert saved.fitted(second).calibration == once.calibration
-    # It rises with the own curve, its candidates are found, and the labels are met.
-    texts = random_questions(200, seed=8)
-    sides = detector.encode(texts[:100]), detector.encode(texts[100:])
-    own, new = detector.scores_of(*sides), once.scores_of(*sides)
-    assert (np.argsort(own) == np.argsort(new)).all()
-    cosines = np.vecdot(*sides)
-    assert (cosines[new > 0.5] > once.rule()[0]).mean() > 0.95
-    agrees = once.predict(second.question1, second.question2) == second.is_duplicate
-    assert agrees.mean() > 0.8
-
-
-@pytest.mark.parametrize("label", [0, 1])
-def test_a_curve_of_labels_of_one_kind_is_refused(label):
-    cosines = np.linspace(0, 1, 20)
-    with pytest.raises(DataError, match="duplicate"):
-        fit_parts(np.stack([cosines, cosines], 1), cosines, np.full(20, label))
 
 
 class Vowels:
@@ -78,21 +58,6 @@ def test_a_text_that_one_part_has_no_vector_for_has_the_other_parts_own_cosines(
 
 
 # ---- Groups ----
-
-
-def test_pairs_have_the_probability_that_decides(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    detector = make_curve_detector()
-    QuestionIndex.build(detector, random_questions(60), path="i").close()
-    monkeypatch.setattr(DuplicateDetector, "load", classmethod(lambda cls, *args: detector))
-    assert main(["duplicates", "i", "--pairs", "--model", "m", "--output", "p.csv"]) == 0
-    with open("p.csv", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    probabilities = [float(row["probability"]) for row in rows]
-    sides = ([row[f"question{n}"] for row in rows] for n in (1, 2))
-    np.testing.assert_allclose(probabilities, detector.probability(*sides), atol=1e-5)
-    assert rows and probabilities == sorted(probabilities, reverse=True)
-    assert min(probabilities) > 0.5
 
 
 def test_groups_questions_and_vectors_are_of_one_moment(tmp_path):

@@ -1,7 +1,6 @@
 """The page in a real browser, at two widths: search, compare, groups, the API, a key (slow)."""
 
 import re
-import shutil
 
 import numpy as np
 import pytest
@@ -17,7 +16,6 @@ pytest.importorskip("prometheus_client")
 from playwright import sync_api as playwright
 from running import running
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 HARMFUL = "how far is <img src=x onerror=alert(1)> \x1b[31m \u202e ?"
 QUESTIONS = [HARMFUL, *random_questions(200)]
 
@@ -34,18 +32,6 @@ def served(request):
     index = QuestionIndex.build(make(), QUESTIONS, ids=["=1+1", *map(str, range(200))])
     with running(index, key="secret") as address:
         yield address, width, index
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """A headless Chromium, through Playwright."""
-    program = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if program is None:
-        pytest.skip("needs a browser: none of " + ", ".join(BROWSERS) + " is on the path")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.mark.slow

@@ -1,14 +1,11 @@
 """The unit circle that is dragged, in a browser."""
 
 import re
-import shutil
 from importlib import resources
 
 import pytest
 
 from siamese.teaching.lesson import drag_circle
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
 def test_the_drawing_needs_no_network_and_two_of_them_do_not_disturb_each_other():
@@ -20,31 +17,23 @@ def test_the_drawing_needs_no_network_and_two_of_them_do_not_disturb_each_other(
 
 
 @pytest.mark.slow
-def test_the_drawing_in_a_browser():
+def test_the_drawing_in_a_browser(browser):
     pytest.importorskip("IPython")
-    playwright = pytest.importorskip("playwright.sync_api")
-    program = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if program is None:
-        pytest.skip("needs a browser: none of " + ", ".join(BROWSERS) + " is on the path")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        page, errors = browser.new_page(viewport={"width": 390, "height": 900}), []
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.set_content(drag_circle().data)
-        loss = page.locator("[data-part=loss]")
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
-        assert loss.inner_text() == "loss = max(0.22 + 0.25, 0) = 0.47"
-        page.get_by_role("slider", name="margin").fill("0")
-        assert loss.inner_text() == "loss = max(0.22 + 0.00, 0) = 0.22"
-        page.get_by_role("button").click()
-        assert float(loss.inner_text()[-4:]) < 0.22  # a step lowers the loss
-        circle = page.locator("svg").first.bounding_box()
-        middle = circle["x"] + circle["width"] / 2
-        point = page.locator("[data-part=negative] circle").last.bounding_box()
-        page.mouse.move(point["x"] + point["width"] / 2, point["y"] + point["height"] / 2)
-        page.mouse.down()
-        page.mouse.move(middle, circle["y"] + circle["height"] - 5, steps=5)
-        page.mouse.up()
-        assert loss.inner_text().endswith("= 0.00")
-        assert not errors
-        browser.close()
+    page, errors = browser.new_page(viewport={"width": 390, "height": 900}), []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.set_content(drag_circle().data)
+    loss = page.locator("[data-part=loss]")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert loss.inner_text() == "loss = max(0.22 + 0.25, 0) = 0.47"
+    page.get_by_role("slider", name="margin").fill("0")
+    assert loss.inner_text() == "loss = max(0.22 + 0.00, 0) = 0.22"
+    page.get_by_role("button").click()
+    assert float(loss.inner_text()[-4:]) < 0.22  # a step lowers the loss
+    circle = page.locator("svg").first.bounding_box()
+    middle = circle["x"] + circle["width"] / 2
+    point = page.locator("[data-part=negative] circle").last.bounding_box()
+    page.mouse.move(point["x"] + point["width"] / 2, point["y"] + point["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(middle, circle["y"] + circle["height"] - 5, steps=5)
+    page.mouse.up()
+    assert loss.inner_text().endswith("= 0.00") and not errors
