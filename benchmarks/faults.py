@@ -28,12 +28,11 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).parents[1]
-sys.path += [str(ROOT / "tests" / folder) for folder in ("helpers", "cli/hostile")]
+sys.path.append(str(ROOT / "tests" / "helpers"))
 
-from corpus_parts import small_corpus
-from every_command import run, run_all
+from corpus_parts import small_corpus, write_pairs
 from killed_training import PRELOADED, killed_runs
-from pair_files import write_pairs
+from odd_files import run, run_all
 from small_disks import mounted_tmpfs
 from small_models import WORDS, make_detector, random_questions
 

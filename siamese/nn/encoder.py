@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese.errors import CheckpointError, DataError
+from siamese.errors import CheckpointError
 from siamese.nn.ragged import Ragged
 from siamese.nn.tower import PAD, TowerConfig, encode, products_of, unit_vectors
 
@@ -101,16 +101,10 @@ class Encoder:
           float32 [questions, output_size], in the order given; zero for a question without tokens.
 
         Raises:
-          DataError: ids outside the embedding, or a question longer than `length`.
+          DataError: a question is longer than `length`.
         """
         rows = Ragged.from_lists(questions)
         vectors = np.zeros((len(rows), self.config.output_size), np.float32)
-        least, most = rows.values.min(initial=0), rows.values.max(initial=0)
-        if least < 0 or most >= self.config.vocab_size:
-            raise DataError(
-                f"Token ids must lie from 0 to {self.config.vocab_size - 1}; they run from {least} "
-                f"to {most}. Another vocabulary's?"
-            )
         if length is None:
             length = self._padded_lengths(np.maximum(rows.lengths, 1))
         padded = np.broadcast_to(length, len(rows))

@@ -6,8 +6,7 @@ from functools import partial
 
 import pytest
 from command_flags import FLAGS
-from corpus_parts import small_corpus
-from pair_files import write_pairs
+from corpus_parts import small_corpus, write_pairs
 
 import siamese
 from siamese import DuplicateDetector

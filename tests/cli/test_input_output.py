@@ -5,6 +5,7 @@ import os
 import sys
 import time
 
+import odd_files
 import pytest
 
 from siamese.cli.main import main
@@ -15,22 +16,12 @@ PAIRS = "question1,question2,is_duplicate\nhow far ?,how old ?,0\nhow old ?,how 
 
 @pytest.fixture
 def commands(tmp_path, run):
-    """Every command that reads questions or pairs, with FILE for what it reads."""
-    (tmp_path / "good.csv").write_text(PAIRS)
+    """Every command that answers about questions or pairs, with FILE for what it reads."""
     (tmp_path / "pairs.csv").write_text(PAIRS)
-    assert run("index", "build", "good.csv", "--model", "model", "--output", "index")[0] == 0
-    lines = """
-        data FILE
-        evaluate model --questions FILE
-        predict model FILE
-        threshold model --answers FILE --output fitted --overwrite
-        index build FILE --model model --output index2
-        index add index FILE
-        search FILE how --model model
-        duplicates FILE --model model
-        match FILE good.csv --model model
-    """
-    return [line.split() for line in lines.strip().splitlines()]
+    assert run("index", "build", "pairs.csv", "--model", "model", "--output", "index")[0] == 0
+    lines = {line.removesuffix(" --bad-rows skip") for line in odd_files.COMMANDS}
+    others = ("train", "import-weights", "predict FILE", "--column")
+    return [line.split() for line in sorted(lines) if not any(word in line for word in others)]
 
 
 def of_file(command, file):
@@ -73,6 +64,18 @@ def test_every_command_reads_another_encoding(commands, tmp_path, run):
         code, _, err = run(*command)
         assert code == 2 and "line 2" in err and "--encoding" in err, command
         assert run(*command, "--encoding", "cp1252")[0] == 0, command
+
+
+@pytest.mark.slow
+def test_no_odd_file_and_no_path_that_is_no_file_makes_a_traceback(tmp_path):
+    """Every command takes some of the files; `benchmarks/faults.py files` gives each all of them."""
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("python_calamine")
+    paths, codes = odd_files.make_folder(tmp_path), set()
+    for at, command in enumerate(odd_files.COMMANDS):
+        codes |= {odd_files.run_one(tmp_path, command, path) for path in paths[at % 14 : -5 : 14]}
+        assert {odd_files.run_one(tmp_path, command, path) for path in paths[-5:]} == {2}, command
+    assert codes == {0, 2}
 
 
 def test_a_full_disk_behind_standard_output_is_not_the_files_fault(commands, capsys):

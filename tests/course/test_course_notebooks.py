@@ -11,7 +11,7 @@ from pathlib import Path
 
 import golden
 import pytest
-from pair_files import write_pairs
+from corpus_parts import write_pairs
 from programs import COMPILED
 
 jupytext = pytest.importorskip("jupytext")

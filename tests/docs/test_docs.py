@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 import pytest
 from command_flags import FLAGS
-from pair_files import write_pairs
+from corpus_parts import write_pairs
 
 import siamese
 from siamese.cli.main import build_parser

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 from siamese.errors import ArgumentError, DataError
-from siamese.evaluation.calibration import fit_calibration
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.evaluation.report import FIGURES, Evaluation, word_overlap
 from siamese.evaluation.thresholds import best_threshold, fit_threshold
@@ -97,23 +96,6 @@ def test_the_fitted_threshold_is_where_the_curve_passes_one_half():
     assert few.high - few.low > fit.high - fit.low
     with pytest.raises(DataError, match="do not have higher cosines"):
         fit_threshold(scores, ~labels)
-
-
-def own_border(scores, labels):
-    """Of the curve of the labels alone, and its slope."""
-    curve = fit_calibration(scores, labels)
-    return -curve.intercept / curve.slope, curve.slope
-
-
-def test_thirty_labels_are_steadier_than_their_own_curve_and_many_outweigh_the_prior():
-    few = [labelled(seed, 30) for seed in range(60)]
-    borders = [(fit_threshold(*each, resamples=0).threshold, own_border(*each)[0]) for each in few]
-    fitted, own = np.std(borders, axis=0)
-    assert fitted < 0.9 * own and abs(np.mean(borders, axis=0)[0] - 0.6) < 0.02
-    border, slope = own_border(*labelled(0, 5000))
-    fit = fit_threshold(*labelled(0, 5000), resamples=0)
-    assert fit.threshold == pytest.approx(border, abs=0.01)
-    assert fit.calibration.slope == pytest.approx(slope, rel=0.05)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ import signal
 import time
 from pathlib import Path
 
-from corpus_parts import small_corpus
-from pair_files import write_pairs
+from corpus_parts import small_corpus, write_pairs
 
 from siamese.cli.main import main as siamese
 

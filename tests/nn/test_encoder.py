@@ -10,7 +10,6 @@ import pytest
 from trax import shapes
 
 from siamese.course.model import tower_weights
-from siamese.errors import CheckpointError, DataError
 from siamese.nn.encoder import Encoder, encode_few
 from siamese.nn.tower import DROPOUT_PARTS, PAD, Dropout, TowerConfig, dropped, encode
 
@@ -69,41 +68,6 @@ def test_unmasked_each_question_has_its_own_power_of_two(copies):
         expected = encode_few(weights, padded([row], size), COURSE)[0] if row else 0
         np.testing.assert_allclose(vector, expected, rtol=0, atol=1e-6)
     assert Encoder(COURSE, weights).encode([]).shape == (0, D_MODEL)
-
-
-@pytest.mark.parametrize(
-    ("name", "array", "says"),
-    [
-        ("embedding", (), r"embedding must be finite floats \[50, 8\]; it is float64 \[0\]"),
-        (
-            "lstm/kernel",
-            np.zeros((16, 31), "f"),
-            r"lstm/kernel must be .* it is float32 \[16, 31\]",
-        ),
-        ("lstm/bias", np.full(32, np.inf, "f"), "lstm/bias must be finite"),
-        ("lstm/bias", np.zeros(32, np.int32), "int32"),
-    ],
-)
-def test_damaged_weights_are_refused_by_name(name, array, says):
-    with pytest.raises(CheckpointError, match=says):
-        Encoder(COURSE, weights_of(COURSE) | {name: array})
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ([[3, VOCAB]], f"from 0 to {VOCAB - 1}; they run from 0 to {VOCAB}"),
-        ([[3], [-1]], "Row 1 holds something other"),
-        ([[1], ["a"]], "Row 1 holds something other"),
-        ([[1.5]], "Row 0"),
-        ([[2**70]], "Row 0"),
-        ([[[1, 2]], [3]], "Row 0"),
-        ([[3] * 17], "17 tokens does not fit in length 16"),
-    ],
-)
-def test_what_is_no_token_id_of_the_vocabulary_is_refused_and_no_question_is_cut(rows, message):
-    with pytest.raises(DataError, match=message):
-        Encoder(COURSE, weights_of(COURSE)).encode(rows, length=16)
 
 
 def test_dropout_zeroes_its_share_and_keeps_the_mean():

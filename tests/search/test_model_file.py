@@ -195,7 +195,7 @@ CRAFTED = [
 ]  # fmt: skip
 CRAFTED_ARRAYS = [
     ({}, "do not fit its configuration"),
-    ({"embedding": np.zeros((2, 2), np.float32)}, "do not fit its configuration"),
+    ({"embedding": np.zeros((2, 2), np.float32)}, r"embedding must be .* it is float32 \[2, 2\]"),
     (weights("int32"), "finite floats .* it is int32"),
     ({**weights(), "lstm/bias": np.full(16, np.nan, np.float32)}, "finite"),
 ]

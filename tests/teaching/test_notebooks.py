@@ -115,18 +115,14 @@ def test_the_published_address_stands_in_one_place(tmp_path, monkeypatch):
         assert text.endswith(f"\n\n{links}") and (NOTEBOOKS.parent / path).exists()
 
 
-@pytest.fixture
-def copied(tmp_path, monkeypatch):
-    """The source of a notebook, in a copy of the folder that the scripts then work in."""
+def test_stale_notebooks_are_told(tmp_path, monkeypatch):
+    """In a copy of the folder, which the script then works in."""
     for path in NOTEBOOKS.glob(f"s*/{SOURCES[3].stem}.*"):
         (tmp_path / path.parent.name).mkdir()
         shutil.copy(path, tmp_path / path.parent.name)
     monkeypatch.setattr(build, "HERE", tmp_path)
-    return tmp_path / "src" / SOURCES[3].name
-
-
-def test_stale_notebooks_are_told(copied):
-    path = copied.parents[1] / "solution" / f"{copied.stem}.ipynb"
+    copied = tmp_path / "src" / SOURCES[3].name
+    path = tmp_path / "solution" / f"{copied.stem}.ipynb"
     notebook = read("solution", copied)
     notebook.cells[1].execution_count = None
     build.write(notebook, path)

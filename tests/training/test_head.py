@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from pair_files import write_pairs
+from corpus_parts import write_pairs
 from small_models import WORDS, make_detector
 
 from siamese import DuplicateDetector, QuestionIndex, QuestionPairs, TrainConfig, Trainer

@@ -8,8 +8,8 @@ import signal
 
 import numpy as np
 import pytest
+from corpus_parts import write_pairs
 from killed_training import killed_runs
-from pair_files import write_pairs
 
 from siamese import CheckpointError, DataError, DuplicateDetector, SiameseError, Trainer
 from siamese.cli.main import main
