@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from programs import output_of
+from small_models import make_detector
 
 import siamese
 
@@ -107,6 +108,24 @@ def test_files_and_folders_stay_small_enough_to_read():
             assert len(folders) + len(files) - (name == "docs" and "notebooks" in folders) <= 14, (
                 folder
             )
+
+
+def test_what_takes_long_to_import_is_imported_late(tmp_path):
+    code = """
+        import sys
+        import siamese
+        def loaded(*names): return [name for name in names if name in sys.modules]
+        assert siamese.word_tokenize("Is it?") == ["Is", "it", "?"]
+        assert not loaded("numpy", "nltk", "jax", "trax")
+        from siamese.search.encoders import is_encoder_name
+        assert is_encoder_name("use+wordllama")
+        assert not loaded("scipy", "jax", "joblib", "safetensors", "nltk", "trax")
+        import siamese.checks
+        from siamese.cli.main import main
+        assert main(["predict", sys.argv[1], "how far", "how far"]) == 0
+        assert not loaded("jax", "trax", "tensorflow", "sklearn", "nltk")
+    """
+    output_of(code, arguments=[make_detector().save(tmp_path / "model")])
 
 
 # Python as it is where Trax is not installed: its import fails as it does there.

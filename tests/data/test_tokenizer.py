@@ -45,12 +45,10 @@ def test_no_text_is_refused(text):
         word_tokenize(text)
 
 
-def test_nltk_is_imported_late_and_by_many_threads():
+def test_nltk_is_imported_by_many_threads():
     code = """
         from multiprocessing.pool import ThreadPool
         from siamese.data.tokenizer import word_tokenize
-        assert word_tokenize("Is it?") == ["Is", "it", "?"]
-        assert not {"nltk", "punkt", "numpy", "jax", "trax"} & set(sys.modules)
         tokens = ThreadPool(8).map(word_tokenize, ["Mr. X cannot."] * 8, chunksize=1)
         assert tokens == [["Mr.", "X", "can", "not", "."]] * 8, tokens
     """

@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 import pytest
-from programs import output_of
 from small_models import ODD, letters, make_detector, make_mixed_detector, random_questions
 from tqdm import tqdm
 
@@ -53,18 +52,6 @@ def test_predict_follows_the_threshold_for_one_and_for_many(detector):
     assert detector.predict(one, many[0], threshold=cosine - 1e-3) is True
     assert detector.predict(one, many[0], threshold=cosine + 1e-3) is False
     assert detector.similarity(one, []).shape == (0,) and detector.predict([], []).tolist() == []
-
-
-def test_the_command_answers_by_a_saved_model_without_what_takes_long_to_import(tmp_path):
-    path = make_detector().save(tmp_path / "model")
-    code = """
-        import sys
-        from siamese.cli.main import main
-        assert main(["predict", sys.argv[1], "how far", "how far"]) == 0
-        slow = "jax", "trax", "tensorflow", "sklearn", "nltk"
-        print([name for name in slow if name in sys.modules])
-    """
-    assert output_of(code, arguments=[path]).endswith("\n[]\n")
 
 
 def test_encode_takes_a_text_a_list_and_tables_in_batches_of_any_size():

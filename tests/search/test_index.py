@@ -1,13 +1,15 @@
 """QuestionIndex: a dict and an index built anew are the reference; edge cases, damage, other connections.
 
-Several processes and kills: test_faults.py. The order of hits: test_ranking.py.
+The order of hits: test_ranking.py.
 """
 
 import datetime
+import json
 import os
 import random
 import shutil
 import sqlite3
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -15,6 +17,7 @@ import pytest
 from small_disks import mounted_tmpfs
 from small_models import ODD, make_detector, random_questions
 
+from benchmarks import faults
 from siamese import QuestionPairs
 from siamese.errors import ArgumentError, CheckpointError, DataError
 from siamese.search.groups import duplicate_groups
@@ -327,3 +330,13 @@ def test_a_closed_index_is_one_file_and_opens_where_nothing_can_be_written(
     with pytest.raises(CheckpointError, match="read-only"):
         copy.add("rice")
     assert sorted(os.listdir(tmp_path)) == ["copy", "i"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", ["sharing --seconds 1", "kills --times 1", "threads --seconds 1"])
+def test_nothing_is_lost_mixed_or_refused(line, tmp_path, monkeypatch):
+    """The long runs of benchmarks/faults.py, for a second."""
+    results, arguments = tmp_path / "results.json", line.split()
+    monkeypatch.setattr(sys, "argv", ["faults.py", *arguments, "--results", str(results)])
+    faults.main()
+    assert json.loads(results.read_text())[arguments[0]]

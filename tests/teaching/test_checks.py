@@ -9,7 +9,6 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 from exercise_answers import CHECKS, EDITION_2022, RIGHT, WRONG, answer, changed
-from programs import output_of
 
 import siamese
 from siamese import checks
@@ -323,8 +322,3 @@ def test_every_exercise_has_three_hints_and_its_solution_after_three_failed_trie
         assert first.startswith("1 of 3: ") and third.startswith("3 of 3: ")
     with pytest.raises(siamese.ArgumentError, match=r"no exercise 'loss'.*closest_negative"):
         checks.hint("loss")
-
-
-def test_importing_the_checks_loads_neither_jax_nor_trax():
-    code = "import sys, siamese.checks; print({'jax', 'trax', 'nltk'} & set(sys.modules))"
-    assert output_of(code) == "set()\n"
