@@ -148,7 +148,9 @@ def match(flags: argparse.Namespace) -> Result:
     siamese match new.csv faq.csv -k 3 --threshold 0.8 --output matches.csv
     """
     if flags.a != "-" and os.path.realpath(flags.a) == os.path.realpath(flags.index):
-        note(f"Each question matches itself. Inside one list: siamese duplicates {flags.a}")
+        note(
+            f"Each question matches itself. Inside one list: siamese duplicates {shlex.quote(flags.a)}"
+        )
     with opened(flags.index, flags) as (index, detector):
         facts, new, rows = threshold_facts(detector, flags), question_list(flags.a, flags), []
         note_cut(detector, new.questions)

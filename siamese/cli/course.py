@@ -10,6 +10,7 @@ import os
 import platform
 import random
 import re
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -95,7 +96,7 @@ def demo(flags: argparse.Namespace) -> Result:
         f"\nIts duplicates, found without training (a fifth are near misses): precision "
         f"{by_hand['precision']:.3f}, recall {by_hand['recall']:.3f} over pairs.",
         f"\nDone in {seconds:.0f} s. Next, on this file or one of yours:",
-        f"  siamese duplicates {folder}/{FILE}",
+        f"  siamese duplicates {shlex.quote(f'{folder}/{FILE}')}",
     ]
     facts = {"models": figures, "handwritten": by_hand, "seconds": seconds}
     facts["answers"] = {question: hit.question for question, (hit,) in zip(ASKED, hits)}

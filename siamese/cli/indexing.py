@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from siamese.data.readers.columns import read_spec
 from siamese.errors import ArgumentError
 from siamese.search.detector import DuplicateDetector
 from siamese.search.explain import differences
-from siamese.search.groups import below_threshold, group_rows
+from siamese.search.groups import CUTS, below_threshold, group_rows, pairs_above
 from siamese.search.linkage import strongest_pairs
 from siamese.search.nearest import in_blocks
 
@@ -49,7 +50,7 @@ def index_build(flags: argparse.Namespace) -> Facts:
     siamese index build faq.jsonl --model runs/course --column title --output faq.index
     """
     if flags.output is None and not os.path.isfile(flags.questions):
-        raise ArgumentError(f"{flags.questions} is no file; name the index (--output INDEX).")
+        raise ArgumentError(f"There is no file {flags.questions}. Of a pipe: --output INDEX.")
     output, begun = flags.output or f"{flags.questions}.index", time.monotonic()
     claim(output, True, "index")
     model, questions = flags.model or "use", question_list(flags.questions, flags)
@@ -59,10 +60,11 @@ def index_build(flags: argparse.Namespace) -> Facts:
     if reading.kind_of(output) == "index":
         answers, text = shared.answers_file(output), "its threshold and its answers go."
         if os.path.isfile(answers):
-            text += f" `siamese threshold {output} --answers {answers}` brings the file's back."
+            command = f"siamese threshold {quote(output)} --answers {quote(answers)}"
+            text += f" `{command}` brings the file's back."
         note(f"{output} is an index already, and is made anew: {text}")
     reading.build_index(detector, questions, path=output, model=model, reading=kept).close()
-    note(f'Ask it: siamese search {output} "..."')
+    note(f'Ask it: siamese search {quote(output)} "..."')
     facts = {"output": output, "questions": len(questions.ids)}
     facts["left_out"] = questions.report.rows - questions.report.kept
     seconds = round(time.monotonic() - begun, 1)
@@ -119,7 +121,7 @@ def index_remove(flags: argparse.Namespace) -> Facts:
         if flags.file != "-" and not os.path.exists(flags.file):
             raise ArgumentError(
                 f"There is no file {flags.file}. Ids themselves are named like this: "
-                f"siamese index remove {flags.index} --ids {flags.file}"
+                f"siamese index remove {quote(flags.index)} --ids {quote(flags.file)}"
             )
         options = reading.reading_options(flags, "bad_rows encoding id_column")
         ids, report = read_ids(flags.file, **options)
@@ -190,7 +192,7 @@ def _pairs(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Resu
     if decide:
         columns.append("probability")
         scores = in_blocks(lambda i, j: detector.scores_of(vectors[i], vectors[j]), first, second)
-    for at in np.argsort(-scores, kind="stable"):
+    for at in np.lexsort((second, first, -scores.round(6))):  # as they are printed
         row = _pair(entries, first[at], second[at], float(cosines[at]))
         if decide:
             row["probability"] = float(scores[at])
@@ -241,23 +243,23 @@ def _groups(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Res
 def _ranking(shot: Any, flags: argparse.Namespace) -> dict[str, Any]:
     """Prints what lies below a threshold without labels: the next pairs, counts, and the way to labels."""
     with elapsed("Looking below the threshold"):
-        above, pairs = below_threshold(shot.vectors, shot.groups)
+        above, pairs = pairs_above(shot.vectors), below_threshold(shot)
+    counts = {f"{CUTS[at]:g}": round(above[at]) for at in (40, 30, 20, 10, 0)}
     rows = [_pair(shot.entries, *pair) for pair in pairs]
     lines = ["The most similar pairs outside the groups, each question once:"] * bool(rows)
     for row in rows:
         texts = [" ".join(row[name].split())[:WIDTH] for name in ("question1", "question2")]
         lines.append(f"  {row['similarity']:.3f}  {' | '.join(texts)}")
-    about = ", ".join(f"{count:,} above {cut}" for cut, count in above.items())
+    about = ", ".join(f"{count:,} above {cut}" for cut, count in counts.items())
     lines.append(f"Pairs in the whole list, about: {about}.")
     if flags.index != "-":
-        path = flags.index + reading.same_flags(flags)
         lines += [
             "A threshold of your own takes about 30 answers, or labelled pairs:",
-            f"  siamese threshold {path} --label 30",
-            f"  siamese threshold {path} --answers labelled.csv",
+            f"  siamese threshold {reading.same_list(flags)} --label 30",
+            f"  siamese threshold {reading.same_list(flags)} --answers labelled.csv",
         ]
     note(*lines)
-    return {"pairs_above": {str(cut): n for cut, n in above.items()}, "next_pairs": rows}
+    return {"pairs_above": counts, "next_pairs": rows}
 
 
 @command(

@@ -19,7 +19,7 @@ from siamese.cli.reading import (
     question_list,
     reading_options,
     refuse_flags,
-    same_flags,
+    same_list,
     store_answers,
 )  # fmt: skip
 from siamese.compat.atomic import explained, open_atomically
@@ -236,8 +236,7 @@ def threshold(flags: argparse.Namespace) -> Result:
     if fit["duplicates"] < FEW:
         text += f" A threshold of fewer than {FEW} duplicates is unreliable. {advice}"
     if kind == "questions":
-        path = target + same_flags(flags)
-        text += f" Or give it: siamese duplicates {path} --threshold {cut:.3f}"
+        text += f" Or give it: siamese duplicates {same_list(flags)} --threshold {cut:.3f}"
     return text, facts | fit
 
 

@@ -41,13 +41,13 @@ def refuse_flags(flags: Any, names: str, why: str) -> None:
         raise ArgumentError(f"{why}; leave out {', '.join(shown).replace('_', '-')}.")
 
 
-def same_flags(flags: Any) -> str:
-    """The flags of a list that a command names again in the next one."""
-    words = []
+def same_list(flags: Any) -> str:
+    """The list and its flags, as a command names them again in the next one."""
+    words = [flags.index]
     for name, value in reading_options(flags, f"model {LISTS}").items():
         if value != "refuse":
             words += [f"--{name.replace('_', '-')}", *([] if value is True else [value])]
-    return "".join(f" {shlex.quote(word)}" for word in words)
+    return shlex.join(words)
 
 
 def note_findings(report: Any) -> None:
@@ -198,7 +198,8 @@ def opened(
             yield index, index.detector
     elif stored:
         raise ArgumentError(
-            f"{path} is a list of questions. Make an index of it first: siamese index build {path}"
+            f"{path} is a list of questions. Make an index of it first: siamese index build "
+            f"{shlex.quote(path)}"
         )
     else:
         flags.list_since = time.monotonic()
@@ -215,10 +216,10 @@ def opened(
 def note_way_on(flags: Any) -> None:
     """Prints how to keep the vectors of a list that took a while."""
     if time.monotonic() - getattr(flags, "list_since", float("inf")) > LONG and flags.index != "-":
-        index = f"{os.path.splitext(flags.index)[0]}.db"
+        index = shlex.quote(f"{os.path.splitext(flags.index)[0]}.db")
         note(
             "An index keeps the vectors, so that they are not made again:",
-            f"  siamese index build {flags.index} --output {index}{same_flags(flags)}",
+            f"  siamese index build {same_list(flags)} --output {index}",
             f"  siamese threshold {index} --label 30",
             f"  siamese duplicates {index}",
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from shlex import quote
 from typing import Any
 
 from siamese.cli import arguments as shared
@@ -218,6 +219,6 @@ def import_weights(flags: argparse.Namespace) -> Facts:
     words = course.read_vocabulary(flags.vocab)
     detector = course.import_weights(flags.weights, words, threshold=flags.threshold)
     path = str(detector.save(flags.output))
-    note(f'Ask it: siamese predict {path} "..." "..."')
+    note(f'Ask it: siamese predict {quote(path)} "..." "..."')
     facts = {"output": path, "words": len(detector.vocabulary)}
     return {**facts, "d_model": detector.tower.d_model, "threshold": detector.threshold}

@@ -6,17 +6,17 @@ import html
 import re
 import unicodedata
 
-# Controls, soft hyphens, joiners, marks of direction, fillers, variation selectors, byte order marks, tags.
+# Colours of a terminal, controls, soft hyphens, joiners, directions, fillers, variations, marks, tags.
 _INVISIBLE = re.compile(
-    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\x1b\\[[\\d;]*[A-Za-z]|[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 _BREAK = re.compile("[\x0b\x1c-\x1f\x85]")  # such as Word's break of a line: a blank
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 _INLINE = "a|abbr|b|big|cite|code|del|em|font|i|ins|kbd|mark|q|s|small|span|strike|strong|sub|sup|tt|u|wbr"
 _BLOCK = (
-    "article|aside|blockquote|body|br|center|dd|div|dl|dt|figure|footer|h[1-6]|head|header|hr|html|img|li|"
-    "main|nav|ol|p|pre|section|svg|table|tbody|td|tfoot|th|thead|tr|ul"
+    "article|aside|blockquote|body|br|center|dd|details|div|dl|dt|figure|footer|h[1-6]|head|header|hr|html|"
+    "img|li|main|nav|ol|p|pre|section|summary|svg|table|tbody|td|tfoot|th|thead|tr|ul"
 )
 _INLINE_TAG = re.compile(rf"</?(?:{_INLINE})(?:\s[^<>]*)?/?>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
 _BLOCK_TAG = re.compile(rf"\s*</?(?:{_BLOCK})(?:\s[^<>]*)?/?>\s*", re.IGNORECASE)
@@ -42,7 +42,7 @@ _THANKS = re.compile(
 _LONGEST_THANKS = 100  # characters
 _STRAIGHT = str.maketrans(
     {
-        **dict.fromkeys("‘’‚‛′´ʼ", "'"),
+        **dict.fromkeys("‘’‚‛′´ʼ‹›", "'"),
         **dict.fromkeys("“”„‟″«»", '"'),
         **dict.fromkeys("‐‑‒–—―−", "-"),
     }
@@ -52,14 +52,14 @@ _STRAIGHT = str.maketrans(
 def cleaned(text: str) -> str:
     """Text without invisible characters, HTML tags and entities, composed (NFC); letters and case stay.
 
-    Three words or more in capitals alone become a sentence: an encoder takes them for other words.
+    Three words in capitals alone, or a long one, become a sentence: an encoder takes them for other words.
     """
     whole, text = text, _without_tags(text)
     if "&" in text:
         is_escaped = text is whole  # Its tags may be entities, such as &lt;p&gt;.
         text = _ENTITY.sub(lambda entity: html.unescape(entity[0]), text)
         text = _without_tags(text) if is_escaped else text
-    if text.isupper() and len(text.split()) > 2:
+    if text.isupper() and (len(text.split()) > 2 or max(map(len, text.split())) > 5):
         text = text.capitalize()
     if text.isprintable() and text.isascii():
         return text

@@ -59,17 +59,27 @@ def duplicate_groups(vectors: Any, threshold: float | None = None) -> list[list[
         return vectors.groups()
     if hasattr(vectors, "snapshot"):
         entries, vectors, detector, *_ = vectors.snapshot()
-        known = ~detector.without_known_words([entry["question"] for entry in entries])
-        return groups_of(vectors, linked_labels(vectors, known, detector.rule(threshold)))
+        texts = [entry["question"] for entry in entries]
+        return groups_of(vectors, linked_labels(vectors, texts, detector, threshold))
     if threshold is None:
         raise ArgumentError("duplicate_groups of vectors needs a threshold, a cosine.")
     return groups_of(vectors, average_linkage(vectors, threshold))
 
 
-def linked_labels(vectors: np.ndarray, known: np.ndarray, rule: Rule) -> np.ndarray:
-    """Groups by `average_linkage`, int64 labels [n]; all but the `known`, bool [n], are left alone."""
-    labels, some = np.arange(len(vectors)), vectors if known.all() else vectors[known]
-    labels[known] = average_linkage(some, rule[0], decide=rule[1]) + len(vectors)
+def first_rows(texts: Sequence[str]) -> np.ndarray:
+    """For each text the row of the first one that is equal, int64 [n]."""
+    first: dict[str, int] = {}
+    return np.array([first.setdefault(text, row) for row, text in enumerate(texts)], np.int64)
+
+
+def linked_labels(
+    vectors: np.ndarray, texts: Sequence[str], detector: Any, threshold: float
+) -> np.ndarray:
+    """Groups by `average_linkage`, int64 labels [n]: equal texts are together, unknown ones left alone."""
+    labels, (least, decide) = np.arange(len(vectors)), detector.rule(threshold)
+    known = ~detector.without_known_words(texts)
+    parts, some = first_rows(texts)[known], vectors if known.all() else vectors[known]
+    labels[known] = average_linkage(some, least, parts=parts, decide=decide) + len(vectors)
     return labels
 
 
@@ -226,17 +236,10 @@ def with_columns(own: Mapping[str, Any], columns: Mapping[str, Any]) -> dict[str
     return row
 
 
-def below_threshold(
-    vectors: np.ndarray, groups: list[list[Member]], count: int = 50
-) -> tuple[dict[float, int], list[tuple[int, int, float]]]:
-    """What a threshold without labels may leave out: how many pairs there are, and the next ones.
+def pairs_above(vectors: np.ndarray) -> np.ndarray:
+    """About how many pairs have a cosine above each of `CUTS`.
 
-    A sample of 2,048 questions is compared with all; of a list of no more the numbers are exact. Pairs are
-    looked for down to 0.5, or to the cosine above which there are enough of them.
-
-    Returns:
-      About how many pairs have a cosine above 0.9, 0.8 and so on down to 0.5; and the most similar pairs
-      that share no group, each question in one of them, best first: two places in the list, a cosine.
+    A sample of 2,048 questions is compared with all; of a list of no more the numbers are exact.
     """
     n = len(vectors)
     sample = np.random.default_rng(0).permutation(n)[:SAMPLE]
@@ -246,18 +249,33 @@ def below_threshold(
         scores[np.arange(len(rows)), rows] = 0  # a question with itself
         counts, _ = np.histogram(scores[scores > CUTS[0]], [*CUTS, np.inf])
         above += counts[::-1].cumsum()[::-1]
-    above *= n / max(1, len(sample)) / 2
-    labels = np.arange(n)
-    for number, group in enumerate(groups, start=n):
+    return above * n / max(1, len(sample)) / 2
+
+
+def below_threshold(shot: Any, count: int = 50) -> list[tuple[int, int, float]]:
+    """What a threshold may leave out: the most similar pairs that share no group, best first.
+
+    They are looked for down to 0.5, or to the cosine above which there are enough of them; each text is in
+    one of them. `shot` is `QuestionIndex.grouped`.
+
+    Returns:
+      Two places in the list, and a cosine.
+    """
+    labels = np.arange(len(shot.vectors))
+    for number, group in enumerate(shot.groups, start=len(labels)):
         labels[[member.row for member in group]] = number
-    own = sum(len(group) * (len(group) - 1) // 2 for group in groups)  # pairs that do not count
-    lowest = CUTS[np.flatnonzero(above >= SPARE * count + own).max(initial=0)]
-    *pairs, _ = strongest_pairs(vectors, float(lowest), lambda i, j: labels[i] != labels[j])
+    rows = np.unique(first_rows([entry["question"] for entry in shot.entries]))
+    vectors, labels = shot.vectors[rows], labels[rows]
+    sizes = np.bincount(labels, minlength=1)
+    own = int(sizes @ (sizes - 1)) // 2  # pairs that do not count
+    enough = np.flatnonzero(pairs_above(vectors) >= SPARE * count + own)
+    lowest = float(CUTS[enough.max(initial=0)])
+    *pairs, _ = strongest_pairs(vectors, lowest, lambda i, j: labels[i] != labels[j])
     order = np.argsort(-pairs[2], kind="stable")
     best: list[tuple[int, int, float]] = []
     named: set[int] = set()
-    for pair in zip(*(side[order].tolist() for side in pairs)):
-        if len(best) < count and named.isdisjoint(pair[:2]):
-            named.update(pair[:2])
-            best.append(pair)
-    return {float(CUTS[at]): round(above[at]) for at in (40, 30, 20, 10, 0)}, best
+    for i, j, cosine in zip(*(side[order].tolist() for side in pairs)):
+        if len(best) < count and named.isdisjoint((i, j)):
+            named.update((i, j))
+            best.append((int(rows[i]), int(rows[j]), cosine))
+    return best

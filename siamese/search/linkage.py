@@ -127,13 +127,11 @@ def average_linkage(
       [0, 1, 1, 2]
     """
     apart = np.zeros((0, 2), np.int64) if apart is None else apart
-    _, labels = np.unique(np.arange(len(vectors)) if parts is None else parts, return_inverse=True)
-    sizes = np.bincount(labels)
-    if parts is None:
-        sums = np.array(vectors)
-    else:
-        sums = np.zeros((len(sizes), vectors.shape[1]), np.float32)
-        np.add.at(sums, labels, vectors)
+    parts = np.arange(len(vectors)) if parts is None else parts
+    _, first, labels = np.unique(parts, return_index=True, return_inverse=True)
+    sums, sizes = vectors[first], np.bincount(labels)
+    rest = np.delete(np.arange(len(labels)), first)
+    np.add.at(sums, labels[rest], vectors[rest])
 
     def key(i: np.ndarray, j: np.ndarray) -> np.ndarray:
         return np.minimum(i, j) * len(sizes) + np.maximum(i, j)

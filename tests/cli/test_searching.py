@@ -10,6 +10,7 @@ from small_models import make_detector, random_questions
 
 from siamese import DuplicateDetector, QuestionIndex
 from siamese.data.corpus import handwritten_questions
+from siamese.search import linkage
 
 EVIL = "how \x1b]0;owned\x07\x1b[31m far ?"
 
@@ -244,6 +245,19 @@ def test_a_threshold_without_labels_is_shown_with_what_lies_below(tmp_path, run)
         assert words in err
     # A threshold of one's own says enough.
     assert "next_pairs" not in run("duplicates", "q.txt", "--threshold", "0.7", "--json")[1]
+
+
+def test_equal_texts_are_compared_once_and_listed_in_their_order(tmp_path, run, monkeypatch):
+    (tmp_path / "q.txt").write_text("How far is it?\nHow long is it?\n" * 300)
+    sizes, real = [], linkage.strongest_pairs
+    spy = lambda vectors, *rest: sizes.append(len(vectors)) or real(vectors, *rest)  # noqa: E731
+    monkeypatch.setattr(linkage, "strongest_pairs", spy)
+    facts = json.loads(run("duplicates", "q.txt", "--json")[1])
+    assert (facts["groups"], len(facts["next_pairs"]), max(sizes)) == (2, 1, 2)
+    rows = json.loads(run("duplicates", "q.txt", "--pairs", "--json")[1])["rows"]
+    assert rows == sorted(
+        rows, key=lambda row: (-row["similarity"], int(row["id1"]), int(row["id2"]))
+    )
 
 
 def test_questions_without_a_known_word_are_named_and_make_no_groups(tmp_path, run):

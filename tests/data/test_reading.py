@@ -9,6 +9,7 @@ import io
 import json
 import sys
 import zipfile
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -187,15 +188,15 @@ LISTS = {  # content, options, questions, ids, columns, findings
             {"empty": [3]}),
     "skipped rows count": ("question,by\nhow far?,me\nbad\n\"how, old?\",you\n", SKIP, TWO,
                            ["0", "2"], BY, {"bad": [3]}),
-    "JSON Lines": ('{"id": 7, "text": "how far?", "n": NaN}\n\n{"id": 8, "text": null}\n'
-                   '{"id": 9.0, "text": "how, old?", "more": [1]}\n', {}, TWO, ["7", "9"],
+    "JSON Lines": ('{"id": 7, "text": "how far?", "n": NaN}\n\n{"id": 8, "text": NaN}\n'
+                   '\ufeff{"id": 9.0, "text": "how, old?", "more": [1]}\n', {}, TWO, ["7", "9"],
                    [{"n": None}, {"more": [1]}], {"empty": [3]}),
     "pairs": ('question1,question2\nhow far?,"how, old?"\n"how, old?",\n', {}, TWO, ["0", "1"], None,
               {"empty": [3]}),
     "pairs without words": ("question1,question2\n???,!\nhow far?,!!\n", {}, ["how far?"], ["0"],
                             None, {"wordless": [2, 3]}),
-    "asked names and blanks": ("Ticket, Subj\n7, Who?\n8, Why\n", {"column": "Subj"}, [" Who?", " Why"],
-                               ["7", "8"], None, {}),
+    "asked names and blanks": ('Ticket, Fra\u0301ga\u200b  1\n7, "Who, I?"\n8, Why\n',
+                               {"column": "frága 1"}, ["Who, I?", "Why"], ["7", "8"], None, {}),
     "questions about tags": ("<T> in Java?\n<3 what is it?\n", {}, ["<T> in Java?", "<3 what is it?"],
                              ["0", "1"], None, {}),
     "a question about a break": ("<br> is for what?\n", {}, ["<br> is for what?"], ["0"], None, {}),
@@ -222,8 +223,8 @@ LISTS = {  # content, options, questions, ids, columns, findings
         [{"Subject": "A?", "Description": "b"}], {},
     ),
     "numbers and an empty row of a sheet": (
-        lambda: workbook([["ID", "question", "n"], [7, "How?", 2.5], [8, "", 1], [9, "Who?", 1]]), {},
-        ["How?", "Who?"], ["7", "9"], [{"n": 2.5}, {"n": 1}], {"empty": [3]}),
+        lambda: workbook([["ID", "question", 2026], [7, "How?", 2.5], [8, "", 1], [9, "Who?", 1]]), {},
+        ["How?", "Who?"], ["7", "9"], [{"2026": 2.5}, {"2026": 1}], {"empty": [3]}),
     "no letter or digit": ("id,question\n1,How far?\n2,🙂\n3,?!\n", {}, ["How far?"], ["1"], None,
                            {"wordless": [3, 4]}),
     "ids that come again": ("id,question\n1,How far?\n1,Who?\n", {"bad_rows": "skip"}, ["How far?"], ["1"],
@@ -285,7 +286,9 @@ REFUSED = {  # content, options, parts of the message
     "a NUL": (HEAD + "a\0,b,1\n", {}, "line 2: a NUL character"),
     "UTF-16 without a mark": (HEAD.encode("utf-16-le"), {}, "--encoding utf-16-le"),
     "an archive": (b"PK\x03\x04train.csv", {}, "Unpack an archive"),
-    "a cut gzip": (gzip.compress(HEAD.encode() + b"a,b,1")[:-9], {}, "is damaged"),
+    "a cut gzip": (gzip.compress(HEAD.encode() + b"a,b,1")[:-9], {}, "cannot be read (", "is damaged"),
+    "no mark": (HEAD.encode("utf-16-le"), {"encoding": "utf-16"}, "cannot be read (", "such as utf-16-le"),
+    "Zstandard": (b"\x28\xb5\x2f\xfd\x04id", {"encoding": "cp1252"}, "binary file (compressed"),
     "a JSON array": ('[{"question1": "a"}]', {}, "line 1: ", "a JSON array", "as jq -c '.[]' does"),
     "no line ends": (b"x" * (17 << 20), {}, "line 1 is longer than 16 million"),
     "cut JSON": (GOOD + '{"question1": "a', {}, "line 2: not JSON, column"),
@@ -349,8 +352,8 @@ def test_arguments_that_cannot_be_read_with(tmp_path):
 class HuggingFaceLike:
     """What `datasets.Dataset` has of columns."""
 
-    def __init__(self, columns, names=None):
-        self.columns, self.column_names = columns, names or list(columns)
+    def __init__(self, columns):
+        self.columns, self.column_names = columns, list(columns)
 
     def __getitem__(self, name):
         return self.columns[name]
@@ -367,6 +370,12 @@ def test_tables_in_memory_are_read_as_files_are():
         assert result.questions == ["B? A?", "D? C?", "E?"]
         with pytest.raises(DataError, match="the columns: title1, title2, label"):
             text_list(table, "encode")
+    indexed = pd.DataFrame(
+        {"text": ["A?"]}, pd.MultiIndex.from_tuples([(7, "x")], names=["id", None])
+    )
+    lists = SimpleNamespace(to_list=lambda: [[1]], __iter__=None)  # as of polars
+    result = read_questions({"text": indexed["text"], "tags": lists, "id": indexed.index.levels[0]})
+    assert read_questions(indexed).ids == result.ids == ["7"] and result.columns == [{"tags": [1]}]
     assert text_list(pd.DataFrame({"question": ["A?"]}), "encode") == ["A?"]
     with pytest.raises(ArgumentError, match=r"encode takes a list of questions, not \{'A"):
         text_list({"A?", "A!"}, "encode")  # Its order is by chance.
@@ -380,7 +389,9 @@ def test_tables_in_memory_are_read_as_files_are():
         (lambda frame: {"question1": ["a?"] * 9, "label": [1]}, r"lengths \(question1 9, label 1\)"),
         (lambda frame: {"question1": "a?", "label": [1]}, "column 'question1' is 'a.', not a list"),
         (lambda frame: {"question1": 5, "label": [1]}, "column 'question1' is 5, not a list"),
-        (lambda frame: HuggingFaceLike({}, {"train": ["a"]}), "holds several tables: give one"),
+        (lambda frame: {"train": {"question": ["a"]}}, "column 'train' is .*Of many tables give one"),
+        (lambda frame: {"question": {"a", "b"}}, "not a list of values"),
+        (lambda frame: type("Lazy", (), {"columns": [], "collect": 0})(), "a lazy one must be collected"),
     ],
 )  # fmt: skip
 def test_a_table_in_memory_is_refused_with_this_sentence(change, message):

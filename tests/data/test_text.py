@@ -10,7 +10,7 @@ from siamese.data.repeated import repeated_lines, without_lines
 from siamese.data.text import cleaned, folded, without_greeting
 
 INVISIBLE = "\x00\x7f\x1b\u00ad\u200b\u200c\u200d\u200e\u200f\u202a\u202e\u2060\u2066"
-INVISIBLE += "\u2069\ufeff\u180e\ufe0f\u3164"
+INVISIBLE += "\x1b[0;1m\u2069\ufeff\u180e\ufe0f\u3164"
 CLEANED = {
     f"pass{INVISIBLE}word": "password",
     "<p>How do I <b>reset</b> it?</p>": "How do I reset it?",
@@ -19,7 +19,7 @@ CLEANED = {
     "<p>How do I reset it?": "How do I reset it?",
     "pass<b>word</b> <em>now</em>": "password now",
     "<html><body>How <mark>do</mark> I<!-- a\nb -->?</body></html>": "How do I?",
-    "<article>Is it <wbr>far?</article>": "Is it far?",
+    "<details><summary>Is it <wbr>far?</summary></details>": "Is it far?",
     "Is it <font color=red>far?": "Is it far?",
     "Is it far?<!-- -->": "Is it far?",
     "pass<wbr>word": "password",
@@ -27,6 +27,7 @@ CLEANED = {
     "<p>Is &lt;b&gt;x&lt;/b&gt; bold?</p>": "Is <b>x</b> bold?",
     "How\x0bdo\x85I\x1creset\x1fit?": "How do I reset it?",
     "HOW DO I RESET IT?": "How do i reset it?",
+    "INVOICE MISSING": "Invoice missing",
     "Tom &amp; Jerry &#39;98 &quot;x&quot; &#x27;y&#x27;": "Tom & Jerry '98 \"x\" 'y'",
 }
 AS_IT_IS = (
@@ -47,7 +48,7 @@ NO_GREETING = (
 )  # fmt: skip
 FORMS = {
     "Z\u0075\u0308rich": "zürich", "ＡＢＣ １２３": "abc 123", "ﬁnal oﬃce": "final office",
-    "“What’s” ‘this’": "\"what's\" 'this'", "IS  it\u00a0FAR ?": "is it far ?", "a—b": "a-b",
+    "“What’s” ‹this’": "\"what's\" 'this'", "IS  it\u00a0FAR ?": "is it far ?", "a—b": "a-b",
     "don´t": "don't",
 }  # fmt: skip
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from siamese.data.text import folded
+
 
 class Parts(NamedTuple):
     """What makes a question: columns, and how many of their first words count (None: all)."""
@@ -15,8 +17,8 @@ class Parts(NamedTuple):
 
 
 def normal_name(name: Any) -> str:
-    """A column's name as it is compared: without blanks and byte order marks around it, in lower case."""
-    return str(name).strip("\ufeff \t\r\n").lower()
+    """A column's name as it is compared: without differences of case, blanks and Unicode forms."""
+    return folded(str(name))
 
 
 def shown_names(header: Sequence[Any]) -> str:
@@ -26,7 +28,7 @@ def shown_names(header: Sequence[Any]) -> str:
 
 
 def columns_called(name: str, header: Sequence[str]) -> list[str]:
-    """The columns of exactly this name; those that differ in case and blanks where there are none."""
+    """The columns of exactly this name; else those of its `normal_name`."""
     exact = [other for other in header if other == name]
     return exact or [other for other in header if normal_name(other) == normal_name(name)]
 

@@ -37,6 +37,7 @@ _MARKS = {  # That of UTF-32 begins as that of UTF-16.
     b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16",
 }  # fmt: skip
 _WORKBOOK = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")  # .xlsx and .ods; .xls
+_BINARY = (b"%PDF", b"BZh91AY&SY", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!\x1a", b"\x28\xb5\x2f\xfd")
 _CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a]")  # of text a few bytes, or one in twenty
 _JSON_START = re.compile(r'\s*\{\s*(["}]|$)')
 _NO_HEADER = {  # what a first line may be -> what it is, and what to do
@@ -175,6 +176,8 @@ def open_rows(
 def _open_bytes(path: str | os.PathLike) -> contextlib.AbstractContextManager[BinaryIO]:
     """A file, or standard input for '-', which stays open."""
     if str(path) in ("-", "/dev/stdin"):
+        if not sys.stdin or sys.stdin.closed:
+            raise DataError("Standard input is closed, or was read already. Name a file.")
         return contextlib.nullcontext(sys.stdin.buffer)
     try:
         return open(path, "rb")
@@ -198,7 +201,12 @@ def _reading(report: ReadReport) -> Iterator[None]:
         ) from None
     except Exception as error:  # They have no common base.
         after = f" after row {report.rows:,}" if report.rows else ""
-        raise DataError(f"{report.path} is damaged: reading failed{after} ({error}).") from error
+        why = "It is damaged, or holds values that Python does not have."
+        if isinstance(error, UnicodeError):
+            why = (
+                "Check --encoding, such as utf-16-le where there is no mark (in Python: encoding=)."
+            )
+        raise DataError(f"{report.path} cannot be read{after} ({error}). {why}") from error
 
 
 # -- The format -------------------------------------------------------------------------------
@@ -227,8 +235,8 @@ def _recognised(file: Any, report: ReadReport, known: set[str], encoding: str | 
             report, parquet_table(file) if is_parquet else workbook_table(file, name)
         )
     mark = next((codec for magic, codec in _MARKS.items() if head.startswith(magic)), None)
-    is_binary = head.startswith(b"%PDF") or len(_CONTROL.findall(head)) > 3 + len(head) / 20
-    if is_binary and not mark and not encoding:
+    is_binary = not encoding and len(_CONTROL.findall(head)) > 3 + len(head) / 20
+    if not mark and (is_binary or head.startswith(_BINARY)):
         raise DataError(
             f"{name} is a binary file (compressed, a document, ...), or UTF-16 text without its mark. Save "
             "the questions as CSV, or give the encoding, --encoding utf-16-le (in Python: encoding=)."
@@ -286,7 +294,7 @@ def _lines(text: io.TextIOWrapper, name: str) -> Lines:
                 f"{name}, line {number:,} is longer than {LONGEST_LINE >> 20} million characters. "
                 "Put each row on a line of its own."
             )
-        yield number, line
+        yield number, line.lstrip("\ufeff")  # of a file that was put after another
 
 
 def _odd(line: str, text: io.TextIOWrapper) -> str | None:
@@ -308,7 +316,7 @@ def _json_object(line: str, text: io.TextIOWrapper) -> tuple[dict, str | None]:
     if problem := _odd(line, text):
         return {}, problem
     try:
-        row = json.loads(line, object_pairs_hook=_object)
+        row = json.loads(line, object_pairs_hook=_object, parse_constant=lambda name: None)
     except (ValueError, RecursionError) as error:
         place = f", column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
         why = getattr(error, "msg", error)
@@ -339,7 +347,8 @@ def _delimited_rows(lines: Lines, mark: str, source: io.TextIOWrapper) -> Iterat
     reader = None
     while True:
         row.clear()
-        reader = reader or csv.reader(texts(), delimiter=mark, strict=True)
+        options = {"strict": True, "skipinitialspace": True}  # A blank may stand before a quote.
+        reader = reader or csv.reader(texts(), delimiter=mark, **options)
         try:
             cells, error = next(reader, None), None
         except csv.Error as csv_error:

@@ -66,7 +66,7 @@ def workbook_table(file: BinaryIO, name: str) -> Table:
             "above the header."
         )
     cells = ((at, [None if cell == "" else as_whole(cell) for cell in row]) for at, row in body)
-    return f"Excel workbook, sheet {sheet}", list(map(str, header)), cells
+    return f"Excel workbook, sheet {sheet}", list(map(str, map(as_whole, header))), cells
 
 
 def _is_blank(row: tuple[int, list]) -> bool:
@@ -82,21 +82,23 @@ def memory_columns(table: Any, name: str) -> tuple[list[str], list[list]]:
     """
     names = getattr(table, "column_names", getattr(table, "columns", None))
     names = list(table) if isinstance(table, Mapping) else names
-    if names is None or isinstance(table, type):
+    if names is None or isinstance(table, type) or hasattr(type(table), "collect"):
         raise DataError(
-            f"{name} is neither a path nor a table with columns. A table of texts alone: "
-            '{"question": texts}.'
+            f"{name} is neither a path nor a table with columns in memory (a lazy one must be collected). "
+            'A table of texts alone: {"question": texts}.'
         )
-    if isinstance(names, Mapping):
-        raise DataError(f"{name} holds several tables: give one, such as data['train'].")
     if twice := [str(of) for of, times in Counter(names).items() if times > 1]:
         raise DataError(f"{name} has several columns of one name: {', '.join(twice)}.")
     values = []
     for of in names:
         column = table[of]
-        if isinstance(column, (str, bytes)) or not hasattr(column, "__iter__"):
-            raise DataError(f"{name}: column {of!r} is {column!r:.40}, not a list of values.")
-        values.append(column.to_pylist() if hasattr(column, "to_pylist") else list(column))
+        is_one = isinstance(column, (str, bytes, set, frozenset)) or is_table(column)
+        if is_one or not hasattr(column, "__iter__"):
+            raise DataError(
+                f"{name}: column {of!r} is {column!r:.40}, not a list of values. Of many tables give one."
+            )
+        to_list = getattr(column, "to_pylist", getattr(column, "to_list", column.__iter__))
+        values.append(list(to_list()))  # values of Python's own where the column has a way to them
     if len(set(map(len, values))) > 1:
         lengths = ", ".join(f"{of} {len(column):,}" for of, column in zip(names, values))
         raise DataError(f"{name}: its columns have different lengths ({lengths}).")
@@ -104,8 +106,12 @@ def memory_columns(table: Any, name: str) -> tuple[list[str], list[list]]:
 
 
 def memory_table(table: Any, name: str) -> Table:
-    """A table in memory; its rows are counted from 1."""
+    """A table in memory; its rows are counted from 1. A named index of pandas is a column too."""
     names, columns = memory_columns(table, name)
+    index: Any = getattr(table, "index", None)
+    for at, level in enumerate(getattr(index, "names", ())):
+        if level is not None and str(level) not in names:
+            names, columns = [*names, str(level)], [*columns, index.get_level_values(at).to_list()]
     rows = ([None if _is_missing(value) else value for value in row] for row in zip(*columns))
     return "a table in memory", names, enumerate(rows, 1)
 

@@ -19,7 +19,7 @@ from urllib.parse import quote
 from siamese.errors import CheckpointError
 
 MAGIC = b"SQLite format 3\0"
-APPLICATION, VERSION = 0x7369616D, 6  # "siam"
+APPLICATION, VERSION = 0x7369616D, 7  # "siam"
 OPTIONS: dict[str, Any] = {"isolation_level": None, "check_same_thread": False, "timeout": 60.0}
 # A changed text gets a new row: a row's text and vector never change.
 # A group whose first question is removed goes to its next one.

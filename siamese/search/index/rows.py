@@ -44,7 +44,7 @@ def checked(
     if ids is not None:
         for i in ids:
             if isinstance(i, bool) or not isinstance(i, (str, int, np.integer)) or "\0" in str(i):
-                raise DataError(f"An id must be text or a whole number, not {i!r:.40}.")
+                raise DataError(f"An id must be text without NUL or a whole number, not {i!r:.40}.")
         ids = [valid_unicode(str(i)) for i in ids]
         ((i, times),) = Counter(ids).most_common(1) or [("", 0)]
         if times > 1:
