@@ -214,8 +214,6 @@ LISTS = {  # content, options, questions, ids, columns, findings
     "markup is no word": ("title,body\nA?,<i class=x></i> b <p>c\n<p>,<p>\n", {"column": "title+body:2"},
                           ["A? b"], ["0"], [{"title": "A?", "body": "<i class=x></i> b <p>c"}],
                           {"empty": [3]}),
-    "nothing but markup": ("question\nhow far?\n<p></p>\n&nbsp;\n", {}, ["how far?"], ["0"], None,
-                           {"wordless": [3, 4]}),
     "a column alone": ("title;body\nA?;b\n", {"column": "title"}, ["A?"], ["0"], [{"body": "b"}], {}),
     "a question and a subject": ("id,subject,question\n7,a,b\n", {}, ["b"], ["7"], [{"subject": "a"}], {}),
     "subject and description": (
@@ -225,10 +223,8 @@ LISTS = {  # content, options, questions, ids, columns, findings
     "numbers and an empty row of a sheet": (
         lambda: workbook([["ID", "question", 2026], [7, "How?", 2.5], [8, "", 1], [9, "Who?", 1]]), {},
         ["How?", "Who?"], ["7", "9"], [{"2026": 2.5}, {"2026": 1}], {"empty": [3]}),
-    "no letter or digit": ("id,question\n1,How far?\n2,🙂\n3,?!\n", {}, ["How far?"], ["1"], None,
-                           {"wordless": [3, 4]}),
-    "ids that come again": ("id,question\n1,How far?\n1,Who?\n", {"bad_rows": "skip"}, ["How far?"], ["1"],
-                            None, {"bad": [3]}),
+    "no letter or digit": ("id,question\n1,How far?\n2,🙂\n3,?!\n4,<p></p>\n5,&nbsp;\n", {}, ["How far?"],
+                           ["1"], None, {"wordless": [3, 4, 5, 6]}),
     "bars": ("id|question\n7|How far?\n8|Who, and why?\n", {}, ["How far?", "Who, and why?"], ["7", "8"],
              None, {}),
     "lines with commas": ("How far is it?\nQuestion, how old are you?\nWell, is it safe?\nWhy?\n", {},
@@ -304,7 +300,6 @@ REFUSED_LISTS = {
     "an asked id and blanks": ("Nr, Words\n1, Who, why\n", SKIP | {"id_column": "Nr"},
                                "no column named question, "),
     "an id and blanks": ("id, words\n1, How far?\n2, Who, why\n", SKIP, "the columns: id, words"),
-    "no known column": ("number,words\n1,how far\n", {}, "the columns: number, words", "--column"),
     "cells of many lines": ('Nr;Betreff\n1;"a\nb\nc"\n2;"d\ne\nf"\n', {}, "the columns: Nr, Betreff"),
     "lines above": ("# made in 2026\n\nid,question\n1,How far?\n", {}, "line 3 looks like the header",
                     "Delete the lines above it"),
@@ -316,9 +311,8 @@ REFUSED_LISTS = {
     "a title above a sheet": (lambda: workbook([["FAQ", ""], ["id", "question"], ["1", "How?"]]), {},
                               "row 1 of the sheet is no header", "Delete the rows above"),
     "a document": (b"%PDF-1.7\n%\xe2\xe3\n1 0 obj\n", {}, "binary file (compressed, a document"),
-    "no header": ("7;How far?;x\n8;Who?;y\n", {}, "the columns: 7, How far?, x", "header line"),
+    "no header": ("7;How far?;x\n8;Who?;y\n", {}, "the columns: 7, How far?, x", "--column", "header line"),
     "title and body": ("Title;Body;Content\nA?;b;c\n", {}, "Title and Body and Content may each"),
-    "no such id": ("question\nhow\n", {"id_column": "number"}, "line 1: there is no column 'number'"),
     "an empty id": ("id,question\n,how\n", {}, "line 2: no id"),
     "two sheets": (lambda: workbook([["question"], ["a"]], [["b"]]), {}, "several sheets (S0, S1)"),
 }  # fmt: skip
@@ -349,20 +343,10 @@ def test_arguments_that_cannot_be_read_with(tmp_path):
 # -- Tables in memory -------------------------------------------------------------------------
 
 
-class HuggingFaceLike:
-    """What `datasets.Dataset` has of columns."""
-
-    def __init__(self, columns):
-        self.columns, self.column_names = columns, list(columns)
-
-    def __getitem__(self, name):
-        return self.columns[name]
-
-
 def test_tables_in_memory_are_read_as_files_are():
     pd, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
     columns = {"title1": ["A?", "C?", None], "title2": ["B?", "D?", "E?"], "label": [1, 0, 1]}
-    for table in (columns, pd.DataFrame(columns), pyarrow.table(columns), HuggingFaceLike(columns)):
+    for table in (columns, pd.DataFrame(columns), pyarrow.table(columns)):
         pairs = read_pairs(table, columns="title1,title2")
         assert triples(pairs) == [("A?", "B?", 1), ("C?", "D?", 0)]
         assert pairs.report.findings == {"empty": [3]}
