@@ -37,6 +37,7 @@ def test_every_command_reads_pipes(commands, run):
         assert code == 0, (command, err)
         os.close(reader)
     assert "\npairs  " in run("data", "-", stdin=PAIRS)[1]
+    assert "was read already" in run("match", "-", "-", "--model", "model", stdin=PAIRS)[2]
     # A table without known columns is refused here too, and lines are questions.
     command = ["duplicates", "-", "--model", "model"]
     assert "the columns: Matter, Case" in run(*command, stdin="Matter,Case\n1,How far?\n2,Who\n")[2]
