@@ -40,11 +40,16 @@ def connected_groups(size: int, edges: np.ndarray) -> np.ndarray:
     return connected_components(graph, directed=False)[1].astype(np.int64)
 
 
-def question_groups(questions: list[str], edges: np.ndarray, key: Any = folded) -> np.ndarray:
-    """The connected group of each question, int64; those of equal `key(text)` are connected, too."""
+def first_places(questions: Sequence[str], key: Any = folded) -> np.ndarray:
+    """The place of the first question that has the `key(text)` of each question, int64."""
     first: dict[str, int] = {}
     places = [first.setdefault(key(text), place) for place, text in enumerate(questions)]
-    equal = np.stack([np.array(places, np.int64), np.arange(len(places))], axis=1)
+    return np.array(places, np.int64)
+
+
+def question_groups(questions: list[str], edges: np.ndarray, key: Any = folded) -> np.ndarray:
+    """The connected group of each question, int64; those of equal `key(text)` are connected, too."""
+    equal = np.stack([first_places(questions, key), np.arange(len(questions))], axis=1)
     return connected_groups(len(questions), np.concatenate([edges, equal]))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from siamese.data.clusters import first_places
 from siamese.data.text import folded
 from siamese.errors import SiameseError
 from siamese.evaluation.thresholds import fit_threshold
@@ -31,6 +32,8 @@ def similar_candidates(index: Any) -> list[Candidate]:
     are equal but for case, blanks and quotes.
     """
     entries, vectors, *_ = index.snapshot()
+    first = np.unique(first_places([entry["question"] for entry in entries]))
+    entries, vectors = [entries[row] for row in first], vectors[first]
     rows = np.random.default_rng(0).permutation(len(entries))[:QUESTIONS]
     candidates: dict[frozenset[str], Candidate] = {}
     depth = min(NEIGHBOURS + 1, len(entries))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from siamese.data.clusters import connected_groups
+from siamese.data.clusters import connected_groups, first_places
 from siamese.data.readers.columns import columns_called, shown_names
 from siamese.data.readers.tables import id_text
 from siamese.data.text import folded
@@ -66,19 +66,13 @@ def duplicate_groups(vectors: Any, threshold: float | None = None) -> list[list[
     return groups_of(vectors, average_linkage(vectors, threshold))
 
 
-def first_rows(texts: Sequence[str]) -> np.ndarray:
-    """For each text the row of the first one that is equal, int64 [n]."""
-    first: dict[str, int] = {}
-    return np.array([first.setdefault(text, row) for row, text in enumerate(texts)], np.int64)
-
-
 def linked_labels(
     vectors: np.ndarray, texts: Sequence[str], detector: Any, threshold: float
 ) -> np.ndarray:
     """Groups by `average_linkage`, int64 labels [n]: equal texts are together, unknown ones left alone."""
     labels, (least, decide) = np.arange(len(vectors)), detector.rule(threshold)
     known = ~detector.without_known_words(texts)
-    parts, some = first_rows(texts)[known], vectors if known.all() else vectors[known]
+    parts, some = first_places(texts, str)[known], vectors if known.all() else vectors[known]
     labels[known] = average_linkage(some, least, parts=parts, decide=decide) + len(vectors)
     return labels
 
@@ -264,7 +258,7 @@ def below_threshold(shot: Any, count: int = 50) -> list[tuple[int, int, float]]:
     labels = np.arange(len(shot.vectors))
     for number, group in enumerate(shot.groups, start=len(labels)):
         labels[[member.row for member in group]] = number
-    rows = np.unique(first_rows([entry["question"] for entry in shot.entries]))
+    rows = np.unique(first_places([entry["question"] for entry in shot.entries]))
     vectors, labels = shot.vectors[rows], labels[rows]
     sizes = np.bincount(labels, minlength=1)
     own = int(sizes @ (sizes - 1)) // 2  # pairs that do not count
