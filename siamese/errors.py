@@ -28,14 +28,7 @@ class MissingDependencyError(SiameseError, ImportError):
 
 
 def explain_missing_trax(error: ModuleNotFoundError) -> None:
-    """Raises one sentence where it is Trax that is missing; otherwise does nothing.
-
-    Args:
-      error: what an import raised.
-
-    Raises:
-      MissingDependencyError: Trax is not installed.
-    """
+    """Raises a MissingDependencyError where it is Trax that an import lacks; otherwise does nothing."""
     if error.name == "trax":
         raise MissingDependencyError(
             "This needs Trax, which is not installed (training, answering and search do not need it). In "

@@ -104,11 +104,7 @@ def demo(flags: argparse.Namespace) -> Result:
 
 
 def _claim(folder: Path) -> None:
-    """Writes the handwritten questions to a new folder, or to that of a former demo.
-
-    Raises:
-      ArgumentError: the folder holds anything else, which the demo would replace.
-    """
+    """Writes the handwritten questions to a new folder, or a former demo's; ArgumentError for another."""
     with explained(folder, error=ArgumentError):
         folder.mkdir(parents=True, exist_ok=True)
         file, text = folder / FILE, HANDWRITTEN.read_text("utf-8")

@@ -285,8 +285,7 @@ def _answers(pairs: QuestionPairs) -> list[Answer]:
 def _read_answers(path: str, flags: argparse.Namespace) -> list[Answer]:
     """The answers of a file, none where it is not there yet; a spreadsheet may have saved it since.
 
-    Raises:
-      ArgumentError: it has more than answers, which would be lost when it is written again.
+    ArgumentError where it has more than answers, which would be lost when it is written again.
     """
     if not os.path.exists(path):
         return []

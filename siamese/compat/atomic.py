@@ -111,8 +111,7 @@ def write_text_atomically(
 def lock_run(directory: str | os.PathLike) -> Iterator[None]:
     """Holds the lock of a run's directory, which is made if missing; one process may hold it twice.
 
-    Raises:
-      CheckpointError: another process holds it, or the directory cannot be written.
+    CheckpointError where another process holds it, or the directory cannot be written.
     """
     path = Path(os.path.realpath(directory), ".lock")
     import filelock  # Not at the top: it takes 50 ms, and readers lock nothing.

@@ -130,10 +130,7 @@ def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.
 
     Questions that stand in one pair, or are equal as models read them, go to one part. Groups are placed
     from largest to smallest, of one size in an order drawn by `seed`, where the largest share is missing.
-
-    Raises:
-      ArgumentError: fractions that are not positive or do not add to 1.
-      DataError: too few independent groups of questions for the parts.
+    DataError where there are too few groups for the parts.
     """
     shares = np.asarray(fractions, np.float64)
     if len(shares) < 2 or not shares.min() > 0 or abs(shares.sum() - 1) > 1e-6:

@@ -221,11 +221,7 @@ def _entries(rows: Rows, parts: list[Parts], texts: Mapping[str, str] | None) ->
 
 
 def _pair_parts(rows: Rows, specs: Sequence[str], labels: bool) -> list[Parts]:
-    """What makes question 1, question 2 and, with `labels`, the label; `specs` name the first of them.
-
-    Raises:
-      DataError: a column is missing or doubled.
-    """
+    """What makes question 1, question 2 and, with `labels`, the label; `specs` name the first of them."""
     parts, required = list(map(rows.parts, specs)), list(COLUMN_NAMES)[: 3 if labels else 2]
     for name in required[len(parts) :]:
         columns = [other for other in rows.header if normal_name(other) in COLUMN_NAMES[name]]

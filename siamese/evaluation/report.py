@@ -147,9 +147,6 @@ def word_overlap(question1: Sequence[str], question2: Sequence[str]) -> np.ndarr
 
     Returns:
       float64 [n], from 0 to 1. Two questions without any words overlap by 0.
-
-    Raises:
-      DataError: sequences of unequal length.
     """
     check_pairs(question1, question2, "question1", "question2")
     first, second = (

@@ -98,11 +98,8 @@ def read_relevance(
 ) -> tuple[dict[str, set[str]], ReadReport]:
     """Which ids belong to which query, of CSV or JSON Lines with the columns query_id and id.
 
-    A row whose column `relevance`, where there is one, is 0 or less is left out. The options are encoding
-    and bad_rows.
-
-    Raises:
-      DataError: a file that cannot be read so; names the line.
+    A row whose column `relevance`, where there is one, is 0 or less is left out. The options, and errors,
+    are encoding and bad_rows of `read_questions`.
     """
     relevant: dict[str, set[str]] = {}
     with open_rows(path, names={"query_id"}, **options) as rows:

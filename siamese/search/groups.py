@@ -250,10 +250,7 @@ def below_threshold(shot: Any, count: int = 50) -> list[tuple[int, int, float]]:
     """What a threshold may leave out: the most similar pairs that share no group, best first.
 
     They are looked for down to 0.5, or to the cosine above which there are enough of them; each text is in
-    one of them. `shot` is `QuestionIndex.grouped`.
-
-    Returns:
-      Two places in the list, and a cosine.
+    one of them: two places in the list, a cosine. `shot` is `QuestionIndex.grouped`.
     """
     labels = np.arange(len(shot.vectors))
     for number, group in enumerate(shot.groups, start=len(labels)):
@@ -264,12 +261,12 @@ def below_threshold(shot: Any, count: int = 50) -> list[tuple[int, int, float]]:
     own = int(sizes @ (sizes - 1)) // 2  # pairs that do not count
     enough = np.flatnonzero(pairs_above(vectors) >= SPARE * count + own)
     lowest = float(CUTS[enough.max(initial=0)])
-    *pairs, _ = strongest_pairs(vectors, lowest, lambda i, j: labels[i] != labels[j])
-    order = np.argsort(-pairs[2], kind="stable")
+    one, two, cosines, _ = strongest_pairs(vectors, lowest, lambda i, j: labels[i] != labels[j])
+    order = np.argsort(-cosines, kind="stable")
     best: list[tuple[int, int, float]] = []
     named: set[int] = set()
-    for i, j, cosine in zip(*(side[order].tolist() for side in pairs)):
-        if len(best) < count and named.isdisjoint((i, j)):
-            named.update((i, j))
-            best.append((int(rows[i]), int(rows[j]), cosine))
+    for pair in zip(*(side[order].tolist() for side in (rows[one], rows[two], cosines))):
+        if len(best) < count and named.isdisjoint(pair[:2]):
+            named.update(pair[:2])
+            best.append(pair)
     return best

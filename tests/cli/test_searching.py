@@ -257,6 +257,7 @@ def test_equal_texts_are_compared_once_and_listed_in_their_order(tmp_path, run, 
     rows = json.loads(run("duplicates", "q.txt", "--pairs", "--json")[1])["rows"]
     order = [(-row["similarity"], int(row["id1"]), int(row["id2"])) for row in rows]
     assert order == sorted(order)
+    assert "1 of 1" in run("threshold", "q.txt", "--label", "1", stdin="y\n")[2]
 
 
 def test_questions_without_a_known_word_are_named_and_make_no_groups(tmp_path, run):

@@ -75,11 +75,7 @@ def _is_blank(row: tuple[int, list]) -> bool:
 
 
 def memory_columns(table: Any, name: str) -> tuple[list[str], list[list]]:
-    """The names and the columns of a DataFrame, a `datasets.Dataset`, a pyarrow Table or a dict.
-
-    Raises:
-      DataError: something else, several tables, or columns of different lengths.
-    """
+    """The names and the columns of a DataFrame, `datasets.Dataset`, pyarrow Table or dict; or DataError."""
     names = getattr(table, "column_names", getattr(table, "columns", None))
     names = list(table) if isinstance(table, Mapping) else names
     if names is None or isinstance(table, type) or hasattr(type(table), "collect"):
@@ -119,9 +115,7 @@ def memory_table(table: Any, name: str) -> Table:
 def text_list(texts: Any, function: str) -> list[str]:
     """Texts as a list; of a table of one column (a DataFrame, ...) its questions.
 
-    Raises:
-      DataError: a value that is not text, with its place; a table of another column, or of several.
-      ArgumentError: one text, or a set, instead of a list.
+    DataError for a value that is not text, or another table; ArgumentError for one text, or a set.
     """
     if isinstance(texts, (str, bytes)):
         raise ArgumentError(f"{function} takes a list of questions, not one text.")

@@ -164,12 +164,7 @@ class QuestionIndex(AbstractContextManager):
         A question that is stored under its id with the same text and columns is skipped; another text, or
         other columns, replace the stored ones. Without ids a question is skipped where a stored one has
         the same text but for case, blanks and quotes; the others get the next free numbers. Where the
-        index has groups, each new question joins the one that fits best.
-
-        Raises:
-          DataError: a question that is not text or has no words; ids that are not all different.
-          ArgumentError: ids or columns of another number.
-          CheckpointError: the file cannot be changed.
+        index has groups, each new question joins the one that fits best. Errors are those of `build`.
         """
         questions, ids, columns = rows_of.checked(questions, ids, columns)
         vectors: dict[int, np.ndarray] = {}

@@ -124,11 +124,7 @@ def read_answers(db: sqlite3.Connection) -> np.ndarray:
 
 
 def add_answers(db: sqlite3.Connection, pairs: Any, forget: bool) -> int:
-    """Writes, or forgets, the answers to those pairs whose questions are stored; returns how many.
-
-    Raises:
-      DataError: two questions were answered "different", and by way of others "duplicate".
-    """
+    """Writes or forgets the answers to stored questions; returns how many. DataError if they contradict."""
     sides = pairs.question1, pairs.question2
     texts = [list(map(folded, side)) for side in sides]
     known = rows_where(db, "folded", {*texts[0], *texts[1]})
