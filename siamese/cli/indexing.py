@@ -60,8 +60,9 @@ def index_build(flags: argparse.Namespace) -> Facts:
     if reading.kind_of(output) == "index":
         answers, text = shared.answers_file(output), "its threshold and its answers go."
         if os.path.isfile(answers):
-            command = f"siamese threshold {quote(output)} --answers {quote(answers)}"
-            text += f" `{command}` brings the file's back."
+            text += (
+                f" `siamese threshold {quote(output)} --answers {quote(answers)}` brings them back."
+            )
         note(f"{output} is an index already, and is made anew: {text}")
     reading.build_index(detector, questions, path=output, model=model, reading=kept).close()
     note(f'Ask it: siamese search {quote(output)} "..."')

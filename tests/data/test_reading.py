@@ -203,7 +203,7 @@ LISTS = {  # content, options, questions, ids, columns, findings
     "a row of a sheet without text": (lambda: workbook([["question"], ["How?"], [""], ["Who?"]]), {},
                                       ["How?", "Who?"], ["0", "2"], None, {"empty": [3]}),
     "columns of one name": ("id,text,S,S\n7,how?,a,\n", {}, ["how?"], ["7"], [{"S": ["a", ""]}], {}),
-    "the exact name": ("ID,question,id\n1,how?,2\n", {"id_column": "ID"}, ["how?"], ["1"], [{"id": "2"}], {}),
+    "the exact name": ("ID,text,id\n1,how?,2\n", {"id_column": "ID"}, ["how?"], ["1"], [{"id": "2"}], {}),
     "keys that come later": ('{"title": "A b?"}\n{"title": "Help", "body": "C d."}\n', {},
                              ["A b?", "Help C d."], ["0", "1"],
                              [{"title": "A b?"}, {"title": "Help", "body": "C d."}], {}),

@@ -347,8 +347,7 @@ def _delimited_rows(lines: Lines, mark: str, source: io.TextIOWrapper) -> Iterat
     reader = None
     while True:
         row.clear()
-        options = {"strict": True, "skipinitialspace": True}  # A blank may stand before a quote.
-        reader = reader or csv.reader(texts(), delimiter=mark, **options)
+        reader = reader or csv.reader(texts(), delimiter=mark, strict=True, skipinitialspace=True)
         try:
             cells, error = next(reader, None), None
         except csv.Error as csv_error:
