@@ -53,7 +53,8 @@ EDITION_2022 = ("(fastnp.eye(batch) == 1) | (scores > positive[:, None])", "fast
 SOFTPLUS = "fastnp.log(1 + fastnp.exp({} - positive + margin))"
 MEAN, CLOSEST = (f"fastnp.maximum({kind} - positive + margin, 0)" for kind in ("mean", "closest"))
 UNIT = 'tl.Fn("Normalize", normalize)'
-# Exercise -> (answer, or edits of the solution; words of its sentence, "" where none fits).
+# Exercise -> (answer, or edits of the solution; words of its sentence, "" where none fits), beside the
+# forms of the tables.
 WRONG = {
     "cosine_similarity": [
         (lambda a, b: [a @ b / np.sqrt(a @ a) / np.sqrt(b @ b)], "one number is asked for"),
@@ -61,26 +62,17 @@ WRONG = {
         (lambda a, b: str(a @ b), "this is text"),
         (lambda a, b: solved.cosine_similarity(a, a), "never uses its argument b"),
     ],
-    "triplet_loss": [
-        (lambda p, n, margin: np.log(1 + np.exp(n - p + margin)), "softplus"),
-        (lambda p, n, margin: np.max(n - p + margin, 0), "is not np.maximum(x, 0)"),
-    ],
     "mean_negative": [
         (lambda s: np.fill_diagonal(s.copy(), 0).sum(axis=1), "a step gives None"),
         (lambda s: s.sum(axis=[1]), ""),
     ],
     "closest_negative": [
         (in_place, "changed its input scores"),
-        (lambda s: np.sort(s, axis=1)[:, -2], "largest but one"),
         (lambda s: solved.closest_negative(s)[:, None], "axis of length 1"),
-        (("positive[:, None]", "positive"), "column j was compared with its own positive"),
-        (("scores > positive[:, None]", "scores.T > positive[:, None]"), "that of scores.T"),
     ],
     "modified_loss": [
-        (("scores > positive[:, None]", "scores.T > positive"), "the mask is that of scores.T"),
         (("np.maximum(mean", "max(mean"), "maximum(x, 0) of np, jnp or fastnp goes entry by entry"),
         (("np.maximum(mean - positive + margin, 0)", "mean if mean > 0 else mean"), "if, and, or"),
-        (lambda s: CHECKS["modified_loss"].made()(s.T), "rows and columns are exchanged"),
     ],
     "TripletLossFn": [
         (("np.sum(loss1", "np.mean(loss1"), "a mixture of two editions: the lecture's masked"),
@@ -118,23 +110,11 @@ WRONG = {
         (lambda s, y, t: np.mean((t < SCORES) == LABELS), "never uses its argument s"),
         (lambda s, y, t: 100 * np.mean((s > t) == y), "percentage"),
     ],
-    "best_threshold": [
-        (lambda s, y: max(np.mean((s > t) == y) for t in [s.min() - 1, *s]), "accuracy"),
-    ],
     "masked_mean": [
-        (lambda x, t: np.array([q[: (i != 1).sum()].sum(axis=0) / max(1, (i != 1).sum())
-                                for q, i in zip(x, t)]), "padding may stand anywhere"),
         (("np.maximum(real.sum(axis=1), 1)", "range(len(states[0, 0, 0]))"), ""),
     ],
-    "count_false_negatives": [
-        (lambda c: sum(a == b for a, b in itertools.combinations(c, 2)), "counted once"),
-    ],
     "one_shot": [
-        (lambda v, e, n, t: next((m for x, m in zip(e, n) if x @ v > t), None), "not the first"),
         (lambda v, e, n, t: [n[np.argmax(e @ v)]], "the text alone"),
-    ],
-    "expected_calibration_error": [
-        (lambda p, y, bins=10: abs(p.mean() - y.mean()), "gaps of opposite sign"),
     ],
     "data_generator": [
         (one_buffer, "the same array is yielded twice"),
@@ -152,7 +132,6 @@ WRONG = {
         (("part1, part2, len", "part1[0], part2[0], len"), "questions are lists of ids"),
     ],
     "predict": [
-        (("word_tokenize(question", "str.split(question"), "takes the question mark off"),
         (("vocab.get(word, 0)", "vocab[word]"), "with [] puts it in"),
         (("return cosine > threshold", "return cosine"), "compare the cosine"),
     ],
