@@ -1,4 +1,4 @@
-"""Hard negatives and the order by topic, against dense computations."""
+"""Hard negatives against a dense computation."""
 
 import numpy as np
 
@@ -36,12 +36,3 @@ def test_hard_negatives_are_of_other_clusters_and_moderate_cosine():
     nothing_in_common = similar(Ragged.from_lists([[5], [6], [], []]))
     assert [len(side) for side in nothing_in_common.hard_negatives(5)] == [0, 0]
     assert nothing_in_common.topic_order(np.arange(2), 1).tolist() == [0, 1]
-
-
-def test_the_order_brings_topics_together():
-    draw = np.random.default_rng(0)
-    topic = draw.permutation(np.arange(400) % 8)  # [pairs]
-    asked = [(2 + 10 * t + draw.integers(0, 10, 6)).tolist() for t in np.repeat(topic, 2)]
-    order = similar(Ragged.from_lists(asked)).topic_order(np.arange(400), block=25)
-    assert sorted(order.tolist()) == list(range(400))
-    assert (topic[order][1:] == topic[order][:-1]).mean() > 0.6  # 1/8 at random

@@ -135,6 +135,9 @@ def test_a_step_equals_plain_autodiff_over_the_whole_embedding():
         return loss + 2.0 * pair_loss(cosines, batch.is_duplicate).mean()
 
     value, gradients = jax.jit(jax.value_and_grad(reference))(weights)
+    # Nothing is dropped when a model is evaluated.
+    evaluate = make_evaluation(tower_network(MASKED, Dropout(0.3, 0.1)), make_loss(BEST))
+    assert float(evaluate(weights, batch)) == pytest.approx(float(value), rel=1e-5)
     optimizer = make_optimizer(BEST, 100)
     start = initial_state(weights, optimizer)
     updates, _ = optimizer.update(gradients, start.moments, weights)
@@ -142,25 +145,6 @@ def test_a_step_equals_plain_autodiff_over_the_whole_embedding():
     state, metrics = make_step(tower_network(MASKED), make_loss(BEST), optimizer)(start, batch)
     assert float(metrics["loss"]) == pytest.approx(float(value), rel=1e-5)
     assert_close(state.weights, expected, atol=2e-6)
-
-
-def test_dropout_depends_on_the_seed_and_the_step_alone():
-    tower = TowerConfig(40, 8, mask_padding=True)
-    weights, batch = init(jax.random.key(2), tower, "forget_gate"), (tokens(6, 9), tokens(6, 9, 1))
-    optimizer, losses = make_optimizer(BEST, 100), {}
-    network = tower_network(tower, Dropout(0.3, 0.1))
-    for seed in (1, 2):
-        step = make_step(network, make_loss(BEST), optimizer, seed=seed)
-        for number in (0, 5, 0):
-            state = initial_state(weights, optimizer)._replace(step=np.int32(number))
-            loss = float(step(state, batch)[1]["loss"])
-            assert losses.setdefault((seed, number), loss) == loss
-    assert len(set(losses.values())) == 4
-    # Nothing is dropped when a model is evaluated.
-    evaluate = make_evaluation(network, make_loss(BEST))
-    vectors = encode(weights, np.concatenate(batch), tower)
-    expected = ranking_loss(vectors[:6] @ vectors[6:].T).mean()
-    assert float(evaluate(weights, batch)) == pytest.approx(float(expected), rel=1e-5)
 
 
 def test_the_linear_rate_rises_and_falls_to_zero_behind_the_last_step():
