@@ -36,6 +36,7 @@ from siamese.search.display import csv_line, excel_cell
 from siamese.teaching.checks import EXERCISES, MARK, OUT_OF
 
 COLUMNS = "student", "file", "notebook", *OUT_OF, "total", "out_of", "remarks", "folder", "sha256"
+ARCHIVES = {".zip", ".rar", ".7z", ".tar", ".gz", ".tgz"}
 NOT_HANDED_IN = {".ipynb_checkpoints", "__MACOSX"}
 DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
 Mark = tuple[float, str, str]  # points of 10, the first mistake, the check's text
@@ -79,8 +80,11 @@ def grade_class(
     folder, table = Path(folder).resolve(), Path(out, "grades.csv")
     paths, top = [folder], folder.parent
     if folder.is_dir():
-        paths, top = sorted(folder.rglob("*.ipynb")), folder
+        paths, top = sorted(folder.rglob("*.[iI][pP][yY][nN][bB]")), folder
     paths = [path for path in paths if not NOT_HANDED_IN & set(path.relative_to(top).parts)]
+    for path in folder.rglob("*.*"):
+        if path.suffix.lower() in ARCHIVES:
+            note(f"{path.relative_to(top)} is an archive: unpack it, and grade again.")
     if not paths:
         raise ArgumentError(f"There is no .ipynb file in the folder {folder}.")
     gate = asyncio.Semaphore(jobs)
@@ -136,7 +140,7 @@ def _report(
     path: Path, number: int | None, marks: dict[str, Mark], remarks: list[str]
 ) -> tuple[dict[str, Any], str]:
     """A notebook's row of the table, and its page of feedback in HTML."""
-    student = path.parts[0].removesuffix(".ipynb")
+    student = re.sub(r"(?i)\.ipynb$", "", path.parts[0])
     title = html.escape(f"Feedback for {student}")
     parts = [f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>']
     parts.append(f"<h1>{title}</h1>")
@@ -187,13 +191,19 @@ async def _grade(data: bytes, limits: Limits) -> tuple[int | None, dict[str, Mar
 
 def _code_cells(data: bytes) -> list[str]:
     """A notebook's code, but for the cells that nbgrader locks: they check."""
-    cells = [cell for cell in json.loads(data)["cells"] if cell["cell_type"] == "code"]
-    own = [cell for cell in cells if not cell["metadata"].get("nbgrader", {}).get("locked")]
-    return ["".join(cell["source"]) for cell in own]
+    try:
+        sheets = [notebook := json.loads(data), *notebook.get("worksheets", [])]  # until nbformat 3
+        cells = [cell for sheet in sheets for cell in sheet.get("cells", [])]
+        cells = [cell for cell in cells if cell["cell_type"] == "code"]
+        graders = [(cell.get("metadata") or {}).get("nbgrader") or {} for cell in cells]
+        own = [cell for cell, own in zip(cells, graders) if not own.get("locked")]
+        return ["".join(cell["source"] if "source" in cell else cell["input"]) for cell in own]
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise DataError("it is no notebook: open it in Jupyter, and save it again") from None
 
 
 def _which_notebook(cells: Iterable[str]) -> int:
-    defined = set(re.findall(r"^(?:async )?def (\w+)\(", "\n".join(cells), re.MULTILINE))
+    defined = set(re.findall(r"(?m)^(?:.*\bdef )?(\w+) *[=(]", "\n".join(cells)))
     shares = {n: len(defined & set(names)) / len(names) for n, names in EXERCISES.items()}
     if not any(shares.values()):
         raise DataError("it defines none of the exercises")
@@ -225,8 +235,8 @@ async def _started(limits: Limits) -> AsyncIterator[Kernel]:
         paths = os.pathsep.join(filter(None, sys.path))
         await manager.start_kernel(
             cwd=tempfile.mkdtemp(dir=folder),
-            # No start-up files of the teacher's.
-            env={**os.environ, "IPYTHONDIR": folder, "PYTHONPATH": paths},
+            # No start-up files of the teacher's, and no packages for a cell's `!pip install`.
+            env={**os.environ, "IPYTHONDIR": folder, "PYTHONPATH": paths, "PIP_NO_INDEX": "1"},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )

@@ -27,12 +27,6 @@ def changed(name, *replacements):
     return scope[name]
 
 
-def in_place(scores):
-    positive = np.diag(scores).copy()[:, None]
-    np.fill_diagonal(scores, -2)
-    return np.where(scores > positive, -2, scores).max(axis=1)
-
-
 def one_buffer(Q1, Q2, batch_size, pad=1, shuffle=True):
     buffers = {}
     for batch in solved.data_generator(Q1, Q2, batch_size, pad, shuffle):
@@ -62,12 +56,11 @@ WRONG = {
         (lambda a, b: str(a @ b), "this is text"),
         (lambda a, b: solved.cosine_similarity(a, a), "never uses its argument b"),
     ],
-    "mean_negative": [
-        (lambda s: np.fill_diagonal(s.copy(), 0).sum(axis=1), "a step gives None"),
-        (lambda s: s.sum(axis=[1]), ""),
-    ],
+    "mean_negative": [(lambda s: np.fill_diagonal(s.copy(), 0).sum(axis=1), "a step gives None"),
+                      (lambda s: s.sum(axis=[1]), "")],
     "closest_negative": [
-        (in_place, "changed its input scores"),
+        (("diag(scores)", "diag(scores).copy(); scores[0, 0] = -2"), "changed its input scores"),
+        (lambda s: [max(s[i][s[i] < s[i, i]]) for i in range(len(s))], "needs a value below"),
         (lambda s: solved.closest_negative(s)[:, None], "axis of length 1"),
     ],
     "modified_loss": [
@@ -83,28 +76,30 @@ WRONG = {
         ((CLOSEST, CLOSEST[15:-4], MEAN, MEAN[15:-4], "return fastnp.sum(loss1 + loss2)",
           "return fastnp.maximum(0, fastnp.sum(loss1 + loss2))"), "the hinge comes after the mean"),
         (("positive[:, None]", "positive"), "column j was compared with its own positive"),
+        (("positive = fast", "np.fill_diagonal(scores, 0); positive = fast"), "cannot be changed"),
         (("from trax.fastmath import numpy as fastnp", "import numpy as fastnp"), "not with NumPy"),
     ],
     "symmetric_loss": [
         ((" / 2", ""), "were added: average them"),
         (("fastnp.maximum(mean", "max(mean"), "maximum(x, 0) of np, jnp or fastnp"),
     ],
-    "normalize": [
-        (lambda x: x / (x**2).sum(axis=1) ** 0.5, "row i was divided"),
-    ],
+    "normalize": [(lambda x: x / (x**2).sum(axis=1) ** 0.5, "row i was divided")],
     "shared_towers": [
         ((UNIT, "tl.Fn('Normalize', lambda x: print(x))"), "is `return` missing"),
         ((UNIT, "tl.Fn('Normalize', lambda x: np.ones((5, 6), 'float32') / 6**0.5)"), "use its argument"),
-        (("(tower, tower)", "([tower, tower])"), ""),
+        (("(tower, tower)", "([tower, tower])"), "not a list"),
         (("tl.Parallel(tower, tower)", "tower"), "this is one tower"),
     ],
     "Siamese": [
         (("LSTM(d_model)", "LSTM(d_model, mode=mode)"), "mode is handed to tl.LSTM"),
+        (("LSTM(d_model)", "LSTM"), "call tl.LSTM"), ((UNIT, "normalize"), "a function in tl.Fn"),
+        ((UNIT, 'tl.Fn("Normalize", lambda x: normalize)'), "as in lambda x: normalize(x)"),
         (("41699", "1000"), "with their defaults"),
     ],
     "train_model": [
         (("data=train_generator", "data=next(train_generator)"), "not one of its batches"),
         (("    return training", "    training"), "is `return` missing"),
+        (("eval_tasks=[eval_task]", "eval_task"), "by name the rest"),
     ],
     "accuracy_at": [
         (lambda s, y, t: np.mean((t < SCORES) == LABELS), "never uses its argument s"),
@@ -123,17 +118,20 @@ WRONG = {
         (("yield np.array(b1), np.array(b2)", "return np.array(b1), np.array(b2)"), "yield makes"),
         (("yield np.array(b1), np.array(b2)", "return None"), "no yield, it returned None"),
         (("yield np.array(b1), np.array(b2)", "print(b1, b2); break"), "no yield, it returned None"),
-        (("input1, input2 = [], []\n    idx", "input1, input2, len = [], [], range\n    idx"), ""),
+        (("(max_len - len(q)) for q in input1", "max_len - len(q) for q in input1"), "parentheses"),
+        (("max(max(map(len, input1)), max(map(len, input2)))", "max(input1, key=len)"), "its length"),
+        (("max(map(len, input1))", "max(map(len, input1[0]))"), "q is one question"),
     ],
     "classify": [
         (("model((q1, q2))", "model(q1, q2)"), "the model takes one argument"),
+        (("<PAD>", "PAD"), "is '<PAD>'"), (("v1[j], v2[j]", "v1, v2"), "or transpose the second"),
         (("range(len(part1))", "range(len(i))"), "i, batch_size and len(q1) are numbers"),
         (("in range(len(part1))", "in len(part1)"), "of a batch is range(len(q1))"),
         (("part1, part2, len", "part1[0], part2[0], len"), "questions are lists of ids"),
     ],
     "predict": [
         (("vocab.get(word, 0)", "vocab[word]"), "with [] puts it in"),
-        (("return cosine > threshold", "return cosine"), "compare the cosine"),
+        (("return cosine > threshold", "return cosine"), "True or False alone"),
     ],
 }  # fmt: skip
 
@@ -161,7 +159,7 @@ RIGHT = {
     "normalize": [lambda x: x / (x**2).sum(axis=1)[:, None] ** 0.5],
     "shared_towers": [("tl.Parallel(tower, tower)", "tl.Serial(tl.Parallel(*[tower] * 2))"),
                       ("axis=1", "axis=-2")],
-    "Siamese": [('mode="train"', 'mode="train", extra=None')],
+    "Siamese": [("=41699, d_model=128, mode=", ": int = 41699, d_model: int = 128, mode: str = ")],
     "train_model": [("[eval_task]", "(eval_task,)"), (
         "trax.lr.warmup_and_rsqrt_decay(400, 0.01)",
         "(lambda step: 0.01 * min(step / 400, (400 / max(step, 1)) ** 0.5))")],

@@ -314,6 +314,7 @@ def test_every_exercise_has_three_hints_and_its_solution_after_three_failed_trie
     assert "return (scores * negatives)" in capsys.readouterr().out
     for name in {*names} - {"mean_negative"}:
         assert name in CHECKS[name].__doc__ and CHECKS[name].__name__ in checks.__all__
+        assert CHECKS[name].seconds >= 20  # JAX compiles
         for show in (checks.solution, *[checks.hint] * 4, checks.solution):
             show(name)
         closed, first, second, third, again, *solution = capsys.readouterr().out.splitlines()

@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import json
 import os
 import subprocess
 import sys
@@ -39,7 +40,8 @@ CLASS = {
               ["no function accuracy_at in the notebook; best_threshold: there is a None to"]),
     "=fails": ([FIRST, "1 / 0", "def (", "input('your name?')", "import sys; sys.exit(1)",
                 "import os, shutil; shutil.rmtree(os.path.dirname(os.getcwd()))",
-                "raise ValueError('<script>')", "print = open = str = len = None", SECOND],
+                "raise ValueError('<script>')", "print = open = str = len = None",
+                SECOND.replace("min() - 1", "min() - int(os.environ['PIP_NO_INDEX'])")],
                (10, 10), ["code cell 3: ZeroDivisionError"]),
     # A second kernel gets what is defined on top, and nothing that runs: names of constants and lambdas.
     "crashes": ([FIRST, "def (", "(" * 5000, "%pwd\nONE = 1\nbelow = lambda s: s.min() - ONE",
@@ -76,10 +78,13 @@ def marks(tmp_path_factory):
     hand_in(top / "in" / ".ipynb_checkpoints" / "x.ipynb", FIRST)
     (top / "in" / "damaged.ipynb").write_bytes(b'{"cells": [\xff')
     (top / "in" / "other.ipynb").write_text('{"cells": []}')
+    cell = {"cell_type": "code", "metadata": None, "input": [f"{FIRST}import numpy as np"]}
+    old = json.dumps({"nbformat": 3, "worksheets": [{"cells": [cell]}]})
+    (top / "in" / "old.IPYNB").write_text(old.replace("accuracy_at(", "accuracy_at ("))
     path = ROOT / "notebooks" / "solution" / "01_cosine_and_triplet.ipynb"
     (top / "in" / "solution.ipynb").write_bytes(path.read_bytes())
     rows = grade_class(top / "in", top / "out", limits=Limits(15, 1.0), jobs=2)
-    assert len(rows) == len(rows_of(top / "out")) == len(CLASS) + 3
+    assert len(rows) == len(rows_of(top / "out")) == len(CLASS) + 4
     return top / "out"
 
 
@@ -100,10 +105,10 @@ def test_what_a_notebook_does_costs_no_marks_of_right_functions(marks, student):
 def test_the_notebooks_of_this_repository_and_files_that_are_none(marks):
     rows = rows_of(marks)
     assert (rows["solution"]["total"], rows["solution"]["remarks"]) == ("20.0", "")
-    for student in ("damaged", "other"):
+    assert rows["old"]["accuracy_at"] == "10.0"
+    for student, words in ("damaged", "it is no notebook"), ("other", "it defines none of the"):
         assert (rows[student]["out_of"], rows[student]["notebook"]) == ("0.0", "")
-        assert "not graded" in rows[student]["remarks"]
-    assert "none of the exercises" in rows["other"]["remarks"]
+        assert f"not graded: DataError: {words}" in rows[student]["remarks"]
 
 
 @slow
@@ -132,10 +137,11 @@ def test_a_killed_run_leaves_no_kernel_and_goes_on_where_it_was(tmp_path):
     assert list(rows_of(out)) == ["'=anna"]
     hand_in(folder / "ben" / "x.ipynb", FIRST)
     notes = []
+    (folder / "cleo.ZIP").touch()
     rows = grade_class(folder, out, note=notes.append)
-    assert [row["total"] for row in rows] == ["20.0", 10.0] and len(notes) == 1
+    assert [row["total"] for row in rows] == ["20.0", 10.0] and len(notes) == 2
     assert [row["student"] for row in rows] == ["=anna", "ben"]
-    assert len(grade_class(folder, out, note=notes.append)) == 2 and len(notes) == 1
+    assert len(grade_class(folder, out, note=notes.append)) == 2 and len(notes) == 3
     hand_in(folder / "=anna" / "x.ipynb", FIRST)
     assert [row["total"] for row in grade_class(folder, out)] == [10.0, "10.0"]
 

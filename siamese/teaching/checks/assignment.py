@@ -52,13 +52,10 @@ def _whole_numbers(side, strict) -> np.ndarray:
     try:
         array = np.asarray(side)
     except ValueError:
-        hint = (
-            "rows of unequal length make no array: is the longest question longer than the length?"
-        )
-        hint = f"{hint} It is 2 ** ceil(np.log2(longest))"
+        hint = "rows of unequal length make no array: each needs [pad] * (max_len - len(q))"
         raise Odd("rows of unequal length", hint) from None
-    whole = array.dtype.kind in ("iu" if strict else "iuf")
-    require(whole, f"an array of dtype {array.dtype}", "token ids are whole numbers")
+    whole, ids = array.dtype.kind in ("iu" if strict else "iuf"), "token ids are whole numbers"
+    require(whole, f"an array of {type(array.flat[0]).__name__}, dtype {array.dtype}", ids)
     return array
 
 
@@ -245,7 +242,7 @@ def _answer(fn, question1, question2, threshold, pad=1, kind=defaultdict, vector
     if array.size != 1 or array.dtype != bool:
         call(lambda: 0 if answer is not None else None)
         form = f" of shape {array.shape}" if array.shape else ""
-        hint = "compare the cosine with the threshold, and return that: True or False"
+        hint = "return True or False alone: whether the cosine is above the threshold"
         raise Odd(f"{type(answer).__name__}{form}: {answer!r}", hint)
     if not keras:
         _expect_called(log, pad)

@@ -101,15 +101,7 @@ _CASES = [
     Case("its gradient", _SEVEN, {"how": "slope"}, named=False),
 ]
 _OPTIONS = {"observe": _loss, "seconds": 30, "trax": True}
-check_triplet_loss_fn = Exercise(
-    "TripletLossFn",
-    _CASES,
-    **_OPTIONS,
-)
+check_triplet_loss_fn = Exercise("TripletLossFn", _CASES, **_OPTIONS)
 _LATER, _EARLIER, *_ = map(check_triplet_loss_fn.made, check_triplet_loss_fn.answers.values())
-check_symmetric_loss = Exercise(
-    "symmetric_loss",
-    _CASES,
-    scope={"edition2023": _LATER, "edition2022": _EARLIER},
-    **_OPTIONS,
-)
+_EDITIONS = {"edition2023": _LATER, "edition2022": _EARLIER}
+check_symmetric_loss = Exercise("symmetric_loss", _CASES, scope=_EDITIONS, **_OPTIONS)

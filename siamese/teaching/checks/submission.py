@@ -84,6 +84,8 @@ class Learner(Watched):
         """
         if line := blank_line(self.fn, stopped):
             return f"there is a None to replace: {line}"
+        if stopped and "raise NotImplementedError" in source_of(self.fn):
+            return "it raises NotImplementedError"
         written = re.search(r"\breturn (?!None\b)|\byield\b|\blambda\b", source_of(self.fn))
         return "it returned None; is `return` missing?" if nothing and not written else ""
 
