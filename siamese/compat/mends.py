@@ -73,6 +73,12 @@ def _multiply_in_float32() -> None:
         jax.config.update("jax_default_matmul_precision", "highest")
 
 
+@_mends("trax.layers.Layer.rng", "kept a key of the trace it was made in: the next call failed")
+def _make_keys_outside_of_traces() -> None:
+    make = jax.ensure_compile_time_eval()(base.Layer.rng.fget)
+    base.Layer.rng = property(make, base.Layer.rng.fset)
+
+
 @_mends(
     "trax.supervised.training.Loop(eval_task=...)",
     "the argument's name in Trax 1.3, which the course's notebooks of 2020 use (now eval_tasks)",

@@ -131,7 +131,6 @@ def _vectors(model: Any, batch: tuple) -> Any:
     if jax.tree.leaves(model.state) or not jax.tree.leaves(model.weights):
         return model(batch)
     if model not in _COMPILED:
-        model.rng = jax.random.PRNGKey(0)  # Else Trax makes keys inside the trace and keeps them.
         layer: Any = weakref.ref(model)  # A strong one would keep every model alive for ever.
         _COMPILED[model] = jax.jit(lambda *arguments: layer().pure_fn(*arguments)[0])
     return _COMPILED[model](batch, model.weights, model.state, model.rng)
