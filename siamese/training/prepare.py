@@ -15,7 +15,7 @@ from siamese.data.pairs import QuestionPairs
 from siamese.data.text import folded
 from siamese.data.tokens import tokenize_questions
 from siamese.data.vocabulary import Vocabulary
-from siamese.errors import DataError
+from siamese.errors import ArgumentError, DataError
 from siamese.nn.ragged import Ragged
 from siamese.training.config import TrainConfig
 from siamese.training.pair_batches import PairBatches
@@ -59,8 +59,12 @@ def prepare(
     Where `valid` is given, its pairs do both.
 
     Raises:
-      DataError: fewer than two duplicates on either side of the division.
+      DataError, ArgumentError: fewer than two duplicates on either side; no QuestionPairs.
     """
+    for rows in (pairs, pairs if valid is None else valid):
+        if not isinstance(rows, QuestionPairs):
+            kind = type(rows).__name__
+            raise ArgumentError(f"Pairs are QuestionPairs, as read_pairs gives them, not {kind}.")
     duplicates = np.flatnonzero(pairs.is_duplicate)
     cut = len(duplicates) if valid is not None else int(len(duplicates) * TRAIN_SHARE)
     if config.valid_duplicates and valid is None:

@@ -79,10 +79,8 @@ WRONG = {
         (("positive = fast", "np.fill_diagonal(scores, 0); positive = fast"), "cannot be changed"),
         (("from trax.fastmath import numpy as fastnp", "import numpy as fastnp"), "not with NumPy"),
     ],
-    "symmetric_loss": [
-        ((" / 2", ""), "were added: average them"),
-        (("fastnp.maximum(mean", "max(mean"), "maximum(x, 0) of np, jnp or fastnp"),
-    ],
+    "symmetric_loss": [((" / 2", ""), "were added: average them"),
+                       (("fastnp.maximum(mean", "max(mean"), "maximum(x, 0) of np, jnp or fastnp")],
     "normalize": [(lambda x: x / (x**2).sum(axis=1) ** 0.5, "row i was divided")],
     "shared_towers": [
         ((UNIT, "tl.Fn('Normalize', lambda x: print(x))"), "is `return` missing"),
@@ -101,10 +99,8 @@ WRONG = {
         (("    return training", "    training"), "is `return` missing"),
         (("eval_tasks=[eval_task]", "eval_task"), "by name the rest"),
     ],
-    "accuracy_at": [
-        (lambda s, y, t: np.mean((t < SCORES) == LABELS), "never uses its argument s"),
-        (lambda s, y, t: 100 * np.mean((s > t) == y), "percentage"),
-    ],
+    "accuracy_at": [(lambda s, y, t: np.mean((t < SCORES) == LABELS), "never uses its argument s"),
+                    (lambda s, y, t: 100 * np.mean((s > t) == y), "percentage")],
     "masked_mean": [
         (("np.maximum(real.sum(axis=1), 1)", "range(len(states[0, 0, 0]))"), ""),
     ],
@@ -118,6 +114,7 @@ WRONG = {
         (("yield np.array(b1), np.array(b2)", "return np.array(b1), np.array(b2)"), "yield makes"),
         (("yield np.array(b1), np.array(b2)", "return None"), "no yield, it returned None"),
         (("yield np.array(b1), np.array(b2)", "print(b1, b2); break"), "no yield, it returned None"),
+        (("input1, input2 = [], []\n    idx", "input1, input2, len = [], [], range\n    idx"), ""),
         (("(max_len - len(q)) for q in input1", "max_len - len(q) for q in input1"), "parentheses"),
         (("max(max(map(len, input1)), max(map(len, input2)))", "max(input1, key=len)"), "its length"),
         (("max(map(len, input1))", "max(map(len, input1[0]))"), "q is one question"),

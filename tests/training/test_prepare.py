@@ -124,6 +124,8 @@ def test_the_transitive_closure_is_trained_on_with_their_cluster():
 def test_labelled_pairs_need_non_duplicates_and_leave_out_those_without_words():
     with pytest.raises(DataError, match="--set pair_batch_size=0"):
         prepared(TRAIN.duplicates(), hard_negatives=0)
+    with pytest.raises(ArgumentError, match="as read_pairs gives them, not dict"):
+        prepared(valid={"question1": []})
     blank = QuestionPairs(
         [*TRAIN.question1, " "], [*TRAIN.question2, "what is it ?"], [*TRAIN.is_duplicate, False]
     )

@@ -129,7 +129,7 @@ def text_list(texts: Any, function: str) -> list[str]:
                 "read_questions(table), then q.questions (to an index also ids=q.ids, columns=q.columns)."
             )
         texts = columns[0]
-    if not hasattr(texts, "__iter__") or isinstance(texts, (set, frozenset)):  # of no order
+    if not np.iterable(texts) or isinstance(texts, (set, frozenset)):  # of no order
         raise ArgumentError(f"{function} takes a list of questions, not {texts!r:.40}.")
     texts = list(texts)
     for place, text in enumerate(texts):

@@ -154,11 +154,7 @@ _NAMES = ("shape of the vectors", "one question on both sides", "lengths of the 
 _TOWER_CASES = [Case(name, (name,)) for name in _NAMES]
 
 check_shared_towers = Exercise(
-    "shared_towers",
-    _TOWER_CASES,
-    observe=lambda fn, name: _facts(fn)[name],
-    trace=_structure,
-    **_BUILT,
+    "shared_towers", _TOWER_CASES, observe=lambda fn, n: _facts(fn)[n], trace=_structure, **_BUILT
 )
 
 # ---- Siamese ----
