@@ -101,12 +101,8 @@ WRONG = {
     ],
     "accuracy_at": [(lambda s, y, t: np.mean((t < SCORES) == LABELS), "never uses its argument s"),
                     (lambda s, y, t: 100 * np.mean((s > t) == y), "percentage")],
-    "masked_mean": [
-        (("np.maximum(real.sum(axis=1), 1)", "range(len(states[0, 0, 0]))"), ""),
-    ],
-    "one_shot": [
-        (lambda v, e, n, t: [n[np.argmax(e @ v)]], "the text alone"),
-    ],
+    "masked_mean": [(("np.maximum(real.sum(axis=1), 1)", "range(len(states[0, 0, 0]))"), "")],
+    "one_shot": [(lambda v, e, n, t: [n[np.argmax(e @ v)]], "the text alone")],
     "data_generator": [
         (one_buffer, "the same array is yielded twice"),
         (("random.shuffle(order)", "order = random.sample(order, len(order))"), ""),
@@ -128,8 +124,7 @@ WRONG = {
     ],
     "predict": [
         (("vocab.get(word, 0)", "vocab[word]"), "with [] puts it in"),
-        (("return cosine > threshold", "return cosine"), "True or False alone"),
-    ],
+        (("return cosine > threshold", "return cosine"), "True or False alone")],
 }  # fmt: skip
 
 AGAIN = [f"({v} / fastnp.linalg.norm({v}, axis=1, keepdims=True))" for v in ("v1", "v2")]
