@@ -60,9 +60,7 @@ def index_build(flags: argparse.Namespace) -> Facts:
     if reading.kind_of(output) == "index":
         answers, text = shared.answers_file(output), "its threshold and its answers go."
         if os.path.isfile(answers):
-            text += (
-                f" `siamese threshold {quote(output)} --answers {quote(answers)}` brings them back."
-            )
+            text += f" `siamese threshold {quote(output)} --answers {quote(answers)}` renews both."
         note(f"{output} is an index already, and is made anew: {text}")
     reading.build_index(detector, questions, path=output, model=model, reading=kept).close()
     note(f'Ask it: siamese search {quote(output)} "..."')

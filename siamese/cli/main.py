@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -61,6 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     0; 2 for an error that a user can mend; 130 after Ctrl-C.
     """
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115  # It may be closed.
     flags = build_parser().parse_args(arguments)
     keep_memory()
     compat.after_import("jax", lambda module: enable_compile_cache())

@@ -64,6 +64,8 @@ def open_atomically(
     temporary = target.with_name(f".{target.name[:60]}.tmp-{'siamese' if fcntl else os.getpid()}")
     with explained(path, error=error):
         file = _locked(temporary)
+        with suppress(OSError):  # A new file has the usual permissions.
+            os.chmod(temporary, os.stat(target).st_mode & 0o777)
         try:
             yield file
             file.flush()

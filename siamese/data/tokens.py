@@ -53,9 +53,7 @@ class TokenizedQuestions:
 def tokenize_questions(questions: Iterable[str], *, progress: bool = True) -> TokenizedQuestions:
     """Tokenizes questions, each distinct one once; with `progress` a bar is shown after two seconds.
 
-    Raises:
-      DataError: a question is not text; the message names its place.
-      ArgumentError: `questions` is a single str.
+    Errors are those of `text_list`.
     """
     places: dict[str, int] = {}
     questions = text_list(questions, "tokenize_questions")

@@ -16,16 +16,18 @@ from siamese.errors import CheckpointError, DataError
 
 def test_a_file_appears_with_its_content_and_nothing_else(tmp_path):
     (tmp_path / "real").write_text("old")
+    (tmp_path / "real").chmod(0o604)
     (tmp_path / "link").symlink_to("real")
     before = os.umask(0o027)
     try:
         write_text_atomically(tmp_path / "link", "new é")  # A link is written through.
+        write_text_atomically(tmp_path / "new", "")
     finally:
         os.umask(before)
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real").read_text("utf-8") == "new é"
-    assert sorted(os.listdir(tmp_path)) == ["link", "real"]
-    assert (tmp_path / "real").stat().st_mode & 0o777 == 0o640
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    assert modes == {"link": 0o604, "new": 0o640, "real": 0o604}
 
 
 @pytest.mark.parametrize("call", ["fsync", "replace", "open"])
