@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Any, NamedTuple
+from unicodedata import normalize
 
 from siamese.data.readers.tables import text_list
 from siamese.data.text import cleaned, straightened, without_greeting
@@ -115,7 +116,8 @@ def differences(question1: str, question2: str) -> list[str]:
       >>> differences("Is it safe?", "Isn't it safe at 30 degrees?")
       ['- / 30', "- / isn't"]
     """
-    texts = [straightened(_THOUSANDS.sub("", q)).replace("`", "'") for q in (question1, question2)]
+    read = (straightened(normalize("NFKC", cleaned(q))) for q in (question1, question2))
+    texts = [_THOUSANDS.sub("", text).replace("`", "'") for text in read]
     lower = [_WORD.findall(_BARE.sub(r"\1n't", text.lower())) for text in texts]
     names = {word.lower() for text in texts for word in _NAME.findall(text)}
     sides = (

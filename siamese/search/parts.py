@@ -106,8 +106,7 @@ def fit_parts(part_cosines: np.ndarray, cosines: np.ndarray, labels: np.ndarray)
       cosines: float [n], of the whole vectors.
       labels: bool [n], both of them.
 
-    Raises:
-      DataError: see `siamese.evaluation.metrics.check_scores`.
+    For errors see `siamese.evaluation.metrics.check_scores`.
     """
     cosines, labels = check_scores(cosines, labels)
     from sklearn.linear_model import LogisticRegression

@@ -258,7 +258,7 @@ REFUSED = {  # content, options, parts of the message
     "plain text": ("a fine day\nand another\n", {}, "the columns: a fine day"),
     "ids alone": ("id1,id2\na,b\n", {}, "the columns: id1, id2. Pairs by id need the list"),
     "a column twice": ("question1,question1,question2,label\na,b,c,1\n", {}, "question1 and question1"),
-    "the asked column twice": ("q,q,r,label\na,b,c,1\n", {"columns": "q,r"}, "2 columns are called 'q'", "Rename"),
+    "the asked column twice": ("q,q,r,l\na,b,c,1\n", {"columns": "q,r"}, "2 columns are called", "Rename"),
     "no such column": (HEAD + "a,b,1\n", {"columns": "x,y"}, "there is no column 'x'"),
     "a web page": ("<!DOCTYPE html><body>question1", {}, "line 1: ", "a web page"),
     "line breaks of a page": ("How far?<br>Who?<br/>Why?<BR>", {}, "is HTML"),
