@@ -290,7 +290,7 @@ REFUSED = {  # content, options, parts of the message
 REFUSED_LISTS = {
     "blanks after the commas": ("Nr, Words\n1, How far?\n2, Who\n", {}, "the columns: Nr, Words"),
     "an id and blanks": ("id, words\n1, How far?\n2, Who, why\n", SKIP, "the columns: id, words"),
-    "cells of many lines": ('Nr;Betreff\n1;"a\nb\nc"\n2;"d\ne\nf"\n', {}, "the columns: Nr, Betreff"),
+    "cells of many lines": ('"Nr\nx";Body\n1;"a\nb\nc"\n2;"d\ne\nf"\n', {}, "the columns: Nr x, Body"),
     "lines above": ("# made in 2026\n\nid,question\n1,How far?\n", {}, "line 3 looks like the header",
                     "Delete the lines above it"),
     "nested fields": ('{"id": 1, "post": {"a": "b"}}\n', {"column": "post"}, "not text. Nested", "jq -c"),

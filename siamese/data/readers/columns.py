@@ -23,7 +23,7 @@ def normal_name(name: Any) -> str:
 
 def shown_names(header: Sequence[Any]) -> str:
     """The names of a header for a message, the first twelve, cut."""
-    names = ", ".join(str(name).strip()[:40] for name in header[:12])
+    names = ", ".join(" ".join(str(name).split())[:40] for name in header[:12])
     return f"{names}, …" if len(header) > 12 else names
 
 

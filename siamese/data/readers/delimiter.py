@@ -18,22 +18,21 @@ def _is_header(names: list[str], rows: list[list[str]]) -> bool:
 
 
 def delimiter(head: list[str], known: set[str]) -> str | None:
-    """What stands between the known names of a first line; else between the cells of most lines.
+    """What stands between the known names of a first row; else between the cells of most lines.
 
     None of plain text, in which a blank follows a comma, unless all its lines have the shape of a table.
     """
-    first, *others = head
-    headers = {mark: next(csv.reader([first], delimiter=mark)) for mark in DELIMITERS}
-    hits = {mark: len(known & set(map(normal_name, names))) for mark, names in headers.items()}
-    mark = max(DELIMITERS, key=lambda mark: (hits[mark], first.count(mark)))
-    names = headers[mark]
+    tables = {mark: list(csv.reader(head, delimiter=mark)) for mark in DELIMITERS}
+    # A quoted cell, of the header too, may hold lines.
+    hits = {mark: len(known & set(map(normal_name, rows[0]))) for mark, rows in tables.items()}
+    mark = max(DELIMITERS, key=lambda mark: (hits[mark], len(tables[mark][0])))
     if hits[mark]:
         return mark
-    rows = list(csv.reader(others, delimiter=mark))  # a quoted cell may hold lines
+    names, *rows = tables[mark]
     if len(names) == 1 or any(name.startswith(" ") for name in names):
         return mark if _is_header(names, rows) else None
     alike = sum(len(row) == len(names) for row in rows)
-    is_table = 2 * alike >= len(rows) and (alike or not first.rstrip().endswith("?"))
+    is_table = 2 * alike >= len(rows) and (alike or not head[0].rstrip().endswith("?"))
     return mark if is_table else None
 
 
