@@ -57,6 +57,7 @@ def index_build(flags: argparse.Namespace) -> Facts:
     detector = DuplicateDetector.load(model)
     kept = reading.reading_options(flags, "column id_column drop_repeated")
     kept |= {"repeated": questions.report.repeated, "compared": questions.column}
+    kept["numbered"] = not questions.has_ids
     if reading.kind_of(output) == "index":
         answers, text = shared.answers_file(output), "its threshold and its answers go."
         if os.path.isfile(answers):
@@ -91,6 +92,10 @@ def index_add(flags: argparse.Namespace) -> Facts:
         if new != own:
             note(f"The index compares {own}, and of these questions {new}.")
         texts, ids = questions.questions, questions.ids if questions.has_ids else None
+        if ids and built.get("numbered"):
+            note(
+                "The index numbers its questions itself: an id that is such a number replaces one."
+            )
         reading.note_cut(detector, texts)
         with elapsed(f"Encoding {counted(len(texts), 'question')}"):
             _, added, replaced, skipped = index.add(texts, ids=ids, columns=questions.columns)

@@ -67,8 +67,7 @@ class PartsCurve:
           As `siamese.evaluation.thresholds.FittedThreshold.to_dict`, with the threshold 0.5; and `former`,
           the present curve's probability where the new one passes 1/2; the interval is on that scale.
 
-        Raises:
-          DataError: see `siamese.evaluation.thresholds.fit_threshold`.
+        For errors see `siamese.evaluation.thresholds.fit_threshold`.
         """
         # The logits on the scale of a cosine: the curve as it is has the slope expected of one.
         fit = fit_threshold(0.5 + self.logits(cosines) / SLOPE[0], labels)

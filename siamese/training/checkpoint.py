@@ -48,8 +48,7 @@ def read_checkpoint(
       config: the run's configuration.
       data: its `fingerprint`.
 
-    Raises:
-      CheckpointError: it is damaged, or of another run.
+    CheckpointError where it is damaged, or of another run.
     """
     arrays, facts = read_file(path, "checkpoint")
     if different := _differences(facts, config, data):

@@ -180,8 +180,7 @@ def flags_of(changes: dict[str, Any]) -> list[str]:
 def changes_from_flags(flags: argparse.Namespace) -> dict[str, Any]:
     """The fields that the parsed command line sets, beside the preset.
 
-    Raises:
-      ArgumentError: a ``--set`` without a name and a value, or of a name or a type that no field has.
+    ArgumentError for a ``--set`` without a name and a value, or of a name or a type that no field has.
     """
     changes = {name: getattr(flags, name) for name in _FLAGS}
     changes = {name: value for name, value in changes.items() if value is not None}

@@ -58,8 +58,7 @@ def prepare(
     threshold is chosen on pairs of both labels behind the last pair that trains, at most `HELD_OUT`.
     Where `valid` is given, its pairs do both.
 
-    Raises:
-      DataError, ArgumentError: fewer than two duplicates on either side; no QuestionPairs.
+    DataError, ArgumentError for fewer than two duplicates on either side, or no QuestionPairs.
     """
     for rows in (pairs, pairs if valid is None else valid):
         if not isinstance(rows, QuestionPairs):

@@ -41,6 +41,8 @@ def test_an_index_is_searched_changed_and_exported(tmp_path, run, old):
         shown = run("index", "add", old, file)[1].splitlines()
         assert "".join(line.split()[-1] for line in shown) == numbers
     assert "ids: the next free numbers of the index" in run("index", "add", old, file)[2]
+    assert run("index", "build", file, "--model", "model", "--output", "numbered")[0] == 0
+    assert "numbers its questions itself" in run("index", "add", "numbered", "more.csv")[2]
     removed = run("index", "remove", old, "--ids", "5", "9", "a", "5 of another list")
     assert removed[0] == 2 and "no question with the id '5 of another list'" in removed[2]
     (tmp_path / "ids").write_text("key;x\n5;1\n6;2\n")

@@ -130,7 +130,6 @@ def test_a_missing_package_is_named(tmp_path, monkeypatch, module):
 
 HEAD = "question1,question2,label\n"
 GLUE = "id\tquestion1\tquestion2\tis_duplicate\n"
-LONG = "a long question " * 10_000
 SKIP = {"bad_rows": "skip"}
 TEXTS = {"a": "How far?", "b": "How far is it?", "c": "Who?"}
 BY_ID = [(TEXTS["a"], TEXTS["b"], 1), (TEXTS["b"], TEXTS["c"], 1)]
@@ -143,7 +142,6 @@ PAIRS = {  # content, options, pairs, findings
     "hub names": ('{"sentence1": "a", "sentence2": "b", "label": false}', {}, [("a", "b", 0)], {}),
     "old line ends": (HEAD.replace("\n", "\r") + "a?,b?,1\rc?,d?,0\r", {},
                       [("a?", "b?", 1), ("c?", "d?", 0)], {}),
-    "a long question": (f"{HEAD}{LONG},b?,1\n", {}, [(LONG, "b?", 1)], {}),
     "a null": ('{"question1": null, "question2": "b", "label": 1}\n'
                '{"question1": "a", "question2": "b", "label": 1}', {}, [("a", "b", 1)], {"empty": [1]}),
     "quotes between tabs": (GLUE + '0\t"What is ""sic""?"\tAn inch is 1"\t1\n', {},
