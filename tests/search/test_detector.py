@@ -125,6 +125,34 @@ def test_the_cosine_is_the_weighted_mean_of_the_parts_cosines(share, mask_paddin
     assert detector.without_known_words(["xyzzy", "how", "?"]).tolist() == [0, 0, 1]
 
 
+class Vowels:
+    """It has no vector for a text without vowels."""
+
+    def encode(self, texts):
+        return [[text.count(vowel) for vowel in "aeiou"] for text in texts]
+
+
+@pytest.mark.parametrize("share", [0.2, 0.8])
+def test_a_text_that_one_part_has_no_vector_for_has_the_other_parts_own_cosines(share):
+    shares = {"encoder": share, "tower": 1 - share}
+    detector, tower = make_detector(encoder=Vowels(), shares=shares), make_detector()
+    texts = ["xyzzy ?", "how far", "hw fr ?", "what is rice"]
+    one, two = ([texts[at] for at in side] for side in zip(*np.ndindex(4, 4)))
+    expected = np.stack([detector.encoder.encode(side) for side in (one, two)])
+    cosines = detector.part_cosines(detector.encode(one), detector.encode(two))
+    np.testing.assert_allclose(cosines[:, 0], np.vecdot(*expected), atol=1e-6)
+    np.testing.assert_allclose(cosines[:, 1], tower.similarity(one, two), atol=1e-5)
+    assert not cosines[0, 0] and detector.similarity("xyzzy ?", "xyzzy ?") == pytest.approx(1)
+    vector = detector.encode("xyzzy ?")
+    np.testing.assert_array_equal(vector[:5], 0)
+    np.testing.assert_allclose(vector[5:], tower.encode("xyzzy ?"), atol=1e-6)
+    # Of two groups they are the mean cosines over their pairs.
+    a, b = detector.encode(["what is rice", "how far"]), detector.encode(["how old", "rice"])
+    mean = detector.part_cosines(a.mean(axis=0)[None], b.mean(axis=0)[None])
+    pairs = detector.part_cosines(np.repeat(a, 2, axis=0), np.tile(b, (2, 1)))
+    np.testing.assert_allclose(mean[0], pairs.mean(axis=0), atol=1e-6)
+
+
 def test_a_threshold_is_given_fitted_or_the_default():
     first, second = TEXTS * 2, [*TEXTS, *TEXTS[1:], TEXTS[0]]
     labels = [1] * 4 + [0] * 4

@@ -332,6 +332,33 @@ def test_a_closed_index_is_one_file_and_opens_where_nothing_can_be_written(
     assert sorted(os.listdir(tmp_path)) == ["copy", "i"]
 
 
+def test_groups_questions_and_vectors_are_of_one_moment(tmp_path):
+    """While another connection writes."""
+    detector, texts = make_detector(threshold=0.9), random_questions(60)
+    index = QuestionIndex.build(detector, texts, path=tmp_path / "i")
+
+    def write():
+        with QuestionIndex.open(tmp_path / "i", detector) as writer:
+            for n in range(25):
+                ids = [f"{n} {k}" for k in "abc"]
+                writer.add(random_questions(3, seed=n + 7), ids=ids)
+                writer.remove([str(n), ids[0]])
+
+    sizes = set()
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(write)
+        while not done.done():
+            entries, vectors, _, groups, *_ = index.grouped(regroup=len(sizes) % 2 == 0)
+            sizes.add(len(entries))
+            encoded = detector.encode([entry["question"] for entry in entries])
+            np.testing.assert_allclose(vectors, encoded, atol=1e-5)
+            assert all(vectors[m.row] @ vectors[g[0].row] > 0.5 for g in groups for m in g)
+            assert duplicate_groups(index)
+    done.result()
+    assert len(sizes) > 1
+    assert {len(index)} == {len(index.entries)} == {len(index.snapshot().vectors)} == {85}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("line", ["sharing --seconds 1", "kills --times 1", "threads --seconds 1"])
 def test_nothing_is_lost_mixed_or_refused(line, tmp_path, monkeypatch):
