@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese.errors import ArgumentError, CheckpointError
+from siamese.errors import CheckpointError
 from siamese.evaluation.metrics import check_scores
 
 
@@ -24,11 +24,8 @@ class Calibration:
     intercept: float
 
     def __call__(self, scores: Any) -> np.ndarray:
-        """Probabilities, float64 from 0 to 1, of scores of any shape; ArgumentError if not finite."""
-        scores = np.asarray(scores)
-        if scores.dtype.kind not in "biuf" or not np.isfinite(scores).all():
-            raise ArgumentError("Only finite scores have a probability; some are not.")
-        return logistic(self.slope * scores.astype(np.float64) + self.intercept)
+        """Probabilities, float64 from 0 to 1, of finite scores of any shape."""
+        return logistic(self.slope * np.asarray(scores, np.float64) + self.intercept)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values that JSON can hold; `from_dict` gives the same calibration again."""
@@ -105,16 +102,11 @@ def expected_calibration_error(probabilities: Any, labels: Any, bins: int = 15) 
     Hauskrecht, 2015). The bins hold about as many pairs each.
 
     Args:
-      probabilities: float [n], from 0 to 1; ArgumentError beyond.
+      probabilities: float [n], from 0 to 1.
       labels: bool or 0/1 [n].
       bins: at most so many: pairs of one probability stay together.
     """
     values, truth = check_scores(probabilities, labels, both=False)
-    if values.min() < 0 or values.max() > 1:
-        raise ArgumentError(
-            f"Probabilities lie from 0 to 1; these from {values.min():.4g} to {values.max():.4g}. "
-            "Give calibrated probabilities, not scores."
-        )
     edges = np.quantile(values, np.arange(1, bins) / bins)
     index = np.searchsorted(edges, values, side="right")  # bin k: edges[k-1] <= p < edges[k]
     return float(np.abs(np.bincount(index, truth - values)).sum() / len(values))

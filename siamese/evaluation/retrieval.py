@@ -13,7 +13,6 @@ from siamese.data.clusters import connected_groups
 from siamese.data.readers.reading import open_rows
 from siamese.data.readers.report import ReadReport
 from siamese.data.readers.tables import id_text
-from siamese.errors import DataError
 from siamese.evaluation.bootstrap import Interval, cluster_intervals
 
 IDS = "query_id", "id"  # columns
@@ -53,9 +52,6 @@ def evaluate_retrieval(
       ks: the depths at which recall is measured.
       clusters: for each query the cluster it belongs to; whole clusters are drawn for the intervals, since
         queries that share answers are not independent.
-
-    Raises:
-      DataError: no query has anything relevant.
     """
     rows = {}  # place of the query -> its figures
     for place, (row, targets) in enumerate(zip(ranked, relevant, strict=True)):
@@ -69,8 +65,6 @@ def evaluate_retrieval(
             (np.arange(1, len(hits) + 1) / hits).sum() / len(ids),
             *((hits <= k).sum() / len(ids) for k in ks),
         ]
-    if not rows:
-        raise DataError("No query has anything relevant.")
     values = np.array(list(rows.values()))  # [queries, figures]
     mrr, mean_precision, *recall = values.mean(axis=0).tolist()
     intervals = {}

@@ -9,7 +9,7 @@ import numpy as np
 
 from siamese.data.clusters import number_questions, question_groups
 from siamese.data.pairs import QuestionPairs
-from siamese.errors import ArgumentError, DataError
+from siamese.errors import DataError
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.evaluation.retrieval import evaluate_retrieval
 from siamese.evaluation.thresholds import fit_threshold
@@ -72,12 +72,9 @@ def teach(
       The model, and what the labels bought. With both labels its threshold is fitted on left-out scores.
 
     Raises:
-      ArgumentError: `start` has no encoder.
       DataError: fewer than `LEAST` duplicates, or the scores do not tell them from the others.
     """
     labels = np.asarray(pairs.is_duplicate, bool)
-    if start.encoder is None:
-        raise ArgumentError("A head needs an encoder below it, and this model has none.")
     if labels.sum() < LEAST:
         raise DataError(
             f"{int(labels.sum())} of the {len(labels)} pairs are duplicates; a head needs {LEAST} at least."

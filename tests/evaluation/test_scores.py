@@ -180,13 +180,6 @@ def test_the_error_is_that_of_scikit_learns_bins_of_equal_mass():
     assert expected_calibration_error(probabilities, labels, 2) == pytest.approx(expected)
 
 
-def test_what_is_no_probability_is_refused():
-    with pytest.raises(ArgumentError, match=r"from 0 to 1; these from 0\.1 to 1\.5"):
-        expected_calibration_error([0.1, 1.5], [0, 1])
-    with pytest.raises(ArgumentError, match="Only finite scores"):
-        Calibration(9, 20.0, -10.0)([0.5, float("nan")])
-
-
 # ---- The report ----
 
 GENERATOR = np.random.default_rng(0)
