@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -99,9 +99,9 @@ def read_questions(
     if not report.rows:
         raise DataError(f"{report.path} has no rows.")
     report.kept = report.rows - sum(map(report.count, ("bad", "empty", "wordless")))
-    if report.count("bad") and not entries:
-        raise DataError(f"{report.path}: no row can be read; the first: {report.first_problem}")
-    texts, ids, columns, numbers = map(list, zip(*entries)) if entries else ([], [], [], [])
+    if not entries:
+        raise DataError(f"{report.path} has no usable question.\n{report}")
+    texts, ids, columns, numbers = map(list, zip(*entries))
     others = columns if any(columns) else None
     return QuestionList(report, texts, ids, key is not None, others, numbers, shown)
 
@@ -155,23 +155,23 @@ def _pair_entries(rows: Rows) -> Iterator[Entry]:
 def _entries(
     rows: Rows, parts: Parts, key: str | None, drop: bool, earlier: Collection[str]
 ) -> Iterator[Entry]:
-    """The rows with a question; lines that many bodies repeat are noted, and left out on request."""
+    """The rows with a question; lines that many texts repeat are noted, and left out on request."""
     is_joined = len(parts.columns) > 1 or parts.words  # Joined columns stay whole, too.
     used = {key} if is_joined else {key, *parts.columns}
-    body = next((name for name in parts.columns if normal_name(name) in BODY_NAMES), None)
-    records: Iterable[tuple[int, int, dict[str, Any]]] = rows
-    if body:  # All bodies must be known before the first is shortened.
-        records = [*rows]
-        texts = (row.get(body) for *_, row in records)
-        repeated = repeated_lines([text for text in texts if isinstance(text, str)], earlier)
-        rows.report.repeated += repeated
-        if repeated:
-            rows.report.notes.append(_repetition(body, repeated, drop))
+    records = [*rows]  # All texts must be known before the first is shortened.
+    repeated: dict[str, int] = {}
+    for name in parts.columns:
+        texts = [row[name] for *_, row in records if isinstance(row.get(name), str)]
+        if lines := repeated_lines(texts, earlier):
+            rows.report.notes.append(_repetition(name, lines, drop))
+            repeated |= lines
+    rows.report.repeated += repeated
     known: set[str] = set()  # ids
     for line, number, row in records:
         source = row
-        if body and drop and rows.report.repeated and isinstance(row.get(body), str):
-            source = row | {body: without_lines(row[body], rows.report.repeated)}
+        if drop and repeated:
+            bodies = {n: row[n] for n in parts.columns if isinstance(row.get(n), str)}
+            source = row | {n: without_lines(text, repeated) for n, text in bodies.items()}
         if text := rows.question(line, source, parts):
             own = id_text(row.get(key)) if key else str(number)
             if not _has_word(text):

@@ -20,7 +20,6 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse
 from fastapi.security import HTTPBearer
 from starlette.middleware import Middleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from siamese import __version__
 from siamese.data.pairs import QuestionPairs
@@ -65,10 +64,7 @@ def make_app(
         title="siamese", version=__version__, description=ABOUT, lifespan=lifespan,
         docs_url=None, redoc_url=None,  # Those pages load scripts from elsewhere.
         exception_handlers={SiameseError: _failed, RequestValidationError: _misread},
-        middleware=[
-            Middleware(Gate, key, policy(page), registry),
-            Middleware(TrustedHostMiddleware, allowed_hosts=hosts),
-        ],
+        middleware=[Middleware(Gate, hosts, key, policy(page), registry)],
     )  # fmt: skip
     # It only documents the key; the gate demands it, before a request is read.
     documented = [Depends(HTTPBearer(auto_error=False))] if key else []
@@ -203,7 +199,8 @@ async def _failed(request: Request, error: SiameseError) -> Response:
 async def _misread(request: Request, error: RequestValidationError) -> Response:
     first = error.errors()[0]  # Without what was sent, which may be large.
     place = ".".join(str(part) for part in first["loc"] if not {*"[-"} & {*str(part)})
-    what = schema.EXPECTED.get(first.get("ctx", {}).get("pattern"), first["msg"])
+    kind = first.get("ctx", {}).get("pattern", first["type"])
+    what = schema.EXPECTED.get(kind, first["msg"])
     return refused(422, f"{place}: {what}.")
 
 

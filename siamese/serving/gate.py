@@ -18,7 +18,7 @@ KEY = "SIAMESE_API_KEY"  # the environment variable with the key that clients mu
 MOST_BYTES = 8 << 20  # of a request
 MOST_WAITING = 100  # requests
 PROBLEMS = {
-    400: "The request names another host.",
+    400: "The Host header is neither this server's nor one of --allow-host, or the body cannot be read.",
     401: f"Send the server's key ({KEY}): Authorization: Bearer KEY.",
     403: "Another web site may not ask this server.",
     404: "No question has such an id.",
@@ -49,8 +49,9 @@ def policy(page: str) -> str:
 class Gate:
     """A layer around the application (ASGI): it refuses requests, counts them, and sets headers."""
 
-    def __init__(self, app: Any, key: str | None, policy: str, registry: Any):
+    def __init__(self, app: Any, hosts: list[str], key: str | None, policy: str, registry: Any):
         self.app, self.key, self.waiting = app, key, 0
+        self.hosts = [host.lower() for host in hosts]
         self.headers = {"Content-Security-Policy": policy, "Cache-Control": "no-store"}
         self.headers["X-Content-Type-Options"] = "nosniff"
         names = "siamese_request_seconds", "Seconds to an answer.", ["path", "status"]
@@ -89,6 +90,9 @@ class Gate:
 
     def refusal(self, path: str, headers: Headers) -> Response | None:
         """The answer to a request that may not pass."""
+        host = re.sub(r":\d*$", "", headers.get("host", "").lower())
+        if not any(host == n or (n[:1] == "*" and host.endswith(n[1:])) for n in self.hosts):
+            return refused(400)
         origin = headers.get("origin")
         elsewhere = origin is not None and origin.partition("://")[2] != headers.get("host")
         by_link = headers.get("sec-fetch-mode") == "navigate"
@@ -96,7 +100,8 @@ class Gate:
         if elsewhere or not (from_page or by_link):
             return refused(403)
         scheme, _, sent = headers.get("authorization", "").partition(" ")
-        right = hmac.compare_digest(sent.encode(), (self.key or "").encode())
+        forms = sent.encode(), sent.encode("latin-1")  # clients send a header in UTF-8 or Latin-1
+        right = any(hmac.compare_digest(form, (self.key or "").encode()) for form in forms)
         locked = self.key is not None and path.startswith(("/v1/", "/metrics"))
         if locked and not (right and scheme.lower() == "bearer"):
             return refused(401)

@@ -17,6 +17,7 @@ WORDED = (
 )
 NAMED = r"^[^\x00]*[^\x00-\x20\x7f-\xa0][^\x00]*$"
 EXPECTED = {WORDED: "a question needs a letter or a digit", NAMED: "an id must not be blank"}
+EXPECTED["model_attributes_type"] = "send an object, with Content-Type: application/json"
 Text = Annotated[str, Field(max_length=10_000)]
 Worded = Annotated[str, Field(max_length=10_000, pattern=WORDED)]
 Short = Annotated[str, Field(max_length=1_000, pattern=WORDED)]  # each word is one more question

@@ -296,12 +296,13 @@ REFUSED_LISTS = {
     "an id again": ("id,question\n1,How far?\n1,Who?\n", {}, "line 3: the id '1' stands in an earlier row"),
     "a database": (b"SQLite format 3\0" + bytes(99), {}, "perhaps an index, not questions or pairs"),
     "JSON over lines": ('{\n "id": 1,\n "question": "How old?"\n}\n', {}, "Each line must hold one object"),
-    "a title above a sheet": (lambda: workbook([["FAQ", ""], ["id", "question"], ["1", "How?"]]), {},
+    "a title above a sheet": (lambda: workbook([["FAQ", "of 7"], ["id", "question", "by", "n"]]), {},
                               "row 1 of the sheet is no header", "Delete the rows above"),
     "a document": (b"%PDF-1.7\n%\xe2\xe3\n1 0 obj\n", {}, "binary file (compressed, a document"),
     "no header": ("7;How far?;x\n8;Who?;y\n", {}, "the columns: 7, How far?, x", "--column", "header line"),
     "title and body": ("Title;Body;Content\nA?;b;c\n", {}, "Title and Body and Content may each"),
     "an empty id": ("id,question\n,how\n", {}, "line 2: no id"),
+    "no usable question": ('question,n\n"",1\n??,2\n', {}, "usable question", "empty", "a letter"),
     "two sheets": (lambda: workbook([["question"], ["a"]], [["b"]]), {}, "several sheets (S0, S1)"),
 }  # fmt: skip
 

@@ -16,7 +16,7 @@ pytest.importorskip("prometheus_client")
 from playwright import sync_api as playwright
 from running import running
 
-HARMFUL = "how far is <img src=x onerror=alert(1)> \x1b[31m \u202e ?"
+HARMFUL = "how far\nis <img src=x onerror=alert(1)> \x1b[31m \u202e ?"
 QUESTIONS = [HARMFUL, *random_questions(200)]
 
 
@@ -29,8 +29,10 @@ def calibrated():
 def served(request):
     """(address, width, index) with a model that decides by the cosine, and one by a probability."""
     width, make = request.param
-    index = QuestionIndex.build(make(), QUESTIONS, ids=["=1+1", *map(str, range(200))])
-    with running(index, key="secret") as address:
+    columns = [{"by": ["zoë", "max"], "of": {"name": "li"}}] * 201
+    options = {"ids": ["=1+1", *map(str, range(200))], "columns": columns}
+    index = QuestionIndex.build(make(), QUESTIONS, **options)
+    with running(index, key="sécrèt ł") as address:
         yield address, width, index
 
 
@@ -48,7 +50,7 @@ def test_the_page_in_a_browser(served, browser, tmp_path):
 
     view.goto(address)
     expect(view.get_by_role("alert")).to_contain_text("key")
-    view.get_by_label("Key of this server").fill("secret")
+    view.get_by_label("Key of this server").fill("sécrèt ł")
     view.keyboard.press("Enter")
     expect(view.locator("#about")).to_contain_text("201 questions, threshold 0.")
     own = re.search(r"threshold (0\.\d+)", view.locator("#about").inner_text())[1]
@@ -62,7 +64,8 @@ def test_the_page_in_a_browser(served, browser, tmp_path):
     assert badges == ["duplicate" if hit.is_duplicate else "different" for hit in hits]
     view.get_by_label("A new question").fill(HARMFUL)
     first = view.locator("#hits > li").first
-    expect(first).to_contain_text(r"<img src=x onerror=alert(1)> \u001b[31m \u202e ?")
+    expect(first).to_contain_text(r"far is <img src=x onerror=alert(1)> \u001b[31m \u202e ?")
+    expect(first).to_contain_text('of: {"name":"li"}')
     assert float(view.get_by_label("Threshold").input_value()) == pytest.approx(
         float(own), abs=1e-3
     )
@@ -73,6 +76,9 @@ def test_the_page_in_a_browser(served, browser, tmp_path):
         assert lines and len(lines) <= 5
         assert all(fitting(float(re.match(r"-?\d\.\d+", line)[0])) for line in lines)
     fits()
+    view.get_by_label("Order").select_option("words")
+    view.get_by_label("A new question").fill("xyzzy")
+    expect(view.locator("#count")).to_have_text("Nothing found.")
 
     view.get_by_role("tab", name="Search").focus()
     view.keyboard.press("ArrowRight")
@@ -89,9 +95,9 @@ def test_the_page_in_a_browser(served, browser, tmp_path):
     expect(view.locator("#grouped")).to_contain_text("groups of")
     with view.expect_download() as download:
         view.get_by_role("button", name="Download CSV").click()
-    lines = download.value.path().read_text(encoding="utf-8").splitlines()
+    lines = download.value.path().read_bytes().decode().split("\r\n")
     total = int(re.search(r"of (\d+) questions", view.locator("#grouped").inner_text())[1])
-    assert lines[0] == "group,keep,similarity,same_text,id,question" and len(lines) == total + 1
+    assert lines[0] == "group,keep,similarity,same_text,id,question" and len(lines) == total + 2
     fits()
 
     view.get_by_role("tab", name="Label").click()

@@ -55,15 +55,15 @@ def workbook_table(file: BinaryIO, name: str) -> Table:
     rows = {of: list(dropwhile(_is_blank, enumerate(rows, 1))) for of, rows in tables.items()}
     sheets = {of: filled for of, filled in rows.items() if filled}
     if len(sheets) != 1:
-        what = f"holds several sheets ({', '.join(sheets)}); save one of them"
+        what = f"holds several sheets ({', '.join(sheets)}); save one as a file of its own"
         raise DataError(f"{name} {what if sheets else 'is empty'}.")
     ((sheet, ((row, header), *body)),) = sheets.items()
     first = list(dropwhile(_is_blank, body))[:1]
     filled = [sum(cell != "" for cell in cells) for _, cells in ((row, header), *first)]
-    if filled[0] == 1 < filled[-1]:
+    if 2 * filled[0] <= filled[-1]:
         raise DataError(
-            f"{name}, row {row} of the sheet is no header: one cell, and more below it. Delete the rows "
-            "above the header."
+            f"{name}, row {row} of the sheet is no header: the next row fills twice as many cells. "
+            "Delete the rows above the header."
         )
     cells = ((at, [None if cell == "" else as_whole(cell) for cell in row]) for at, row in body)
     return f"Excel workbook, sheet {sheet}", list(map(str, map(as_whole, header))), cells
