@@ -46,6 +46,7 @@ def predict(flags: argparse.Namespace) -> Result:
         return _file_answers(detector, facts, flags)
     of_file = "table bad_rows encoding columns"
     reading.refuse_flags(flags, of_file, "Two questions are given, not a file")
+    _check_words(*pair)
     note_cut(detector, pair)
     cut = facts["threshold"]
     ((cosine, probability, is_duplicate),) = detector.answers(*([side] for side in pair), cut)
@@ -61,6 +62,12 @@ def predict(flags: argparse.Namespace) -> Result:
         answer |= {name: explanation.as_dict()[name] for name in ("words1", "words2")}
         text += f"\n\n{explanation}"
     return text, rounded(answer)
+
+
+def _check_words(*questions: str) -> None:
+    """Refuses a question without a letter or digit."""
+    if wordless := [question for question in questions if not has_words(question)]:
+        raise ArgumentError(f"{wordless[0]!r} has no word: a question needs a letter or a digit.")
 
 
 def _file_answers(
@@ -107,10 +114,7 @@ def search(flags: argparse.Namespace) -> Result:
             way = "The list comes first: siamese search"
         paths = shlex.join([flags.question, flags.index])
         raise ArgumentError(f"{flags.question!r} is a file, not a question. {way} {paths}")
-    if not has_words(flags.question):
-        raise ArgumentError(
-            f"{flags.question!r} has no word: a question needs a letter or a digit."
-        )
+    _check_words(flags.question)
     options = {"mode": "vectors" if flags.vectors_only else "hybrid"}
     with opened(flags.index, flags) as (index, detector):
         note_cut(detector, [flags.question])

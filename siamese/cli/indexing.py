@@ -218,9 +218,9 @@ def _groups(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Res
     """The groups of an index."""
     with elapsed(f"Grouping {counted(len(index), 'question')}"):
         shot = index.grouped(flags.threshold, regroup=flags.regroup)
-    rows = list(group_rows(shot, flags.keep or "central"))
-    entries, groups, cut = shot.entries, shot.groups, shot.threshold
-    is_unknown = shot.detector.without_known_words([entry["question"] for entry in entries])
+        entries, groups, cut = shot.entries, shot.groups, shot.threshold
+        rows = list(group_rows(shot, flags.keep or "central"))
+        is_unknown = shot.detector.without_known_words([entry["question"] for entry in entries])
     if unknown := [entry for entry, alone in zip(entries, is_unknown) if alone]:
         names = [f"{entry['id']} ({entry['question']:.40})" for entry in unknown[:NAMED]]
         note(

@@ -220,6 +220,4 @@ def note_way_on(flags: Any) -> None:
         note(
             "An index keeps the vectors, so that they are not made again:",
             f"  siamese index build {same_list(flags)} --output {index}",
-            f"  siamese threshold {index} --label 30",
-            f"  siamese duplicates {index}",
         )

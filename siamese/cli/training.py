@@ -12,6 +12,7 @@ from siamese.cli import arguments as shared
 from siamese.cli.arguments import arg, command, flag
 from siamese.cli.output import Facts, Result, claim, counted, note
 from siamese.cli.reading import labelled_pairs
+from siamese.compat.progress import elapsed
 from siamese.data.pairs import QuestionPairs
 from siamese.data.split import check_both_labels, split
 from siamese.errors import ArgumentError
@@ -194,7 +195,8 @@ def _few(
     listed = [*flags.texts.values()] if flags.list else None
     begun = time.monotonic()
     start = start or DuplicateDetector.pretrained()
-    model, bought = teach(start, pairs, listed, seed=seed, show_progress=not flags.json)
+    with elapsed("Encoding the questions and training a head"):
+        model, bought = teach(start, pairs, listed, seed=seed)
     model.card |= {"questions": str(flags.questions), "figures": bought._asdict()}
     model.save(output)
     text = f"{bought}\nSaved in {output}, after {time.monotonic() - begun:.0f} s."

@@ -91,9 +91,9 @@ def read_questions(
     with open_rows(source, bad_rows, names=known, specs=asked, encoding=encoding) as rows:
         shown, parts = _question_parts(rows, column)
         key = _id_column(rows, id_column) if parts else None
-        found = _pair_entries(rows)
-        if parts:
-            found = _entries(rows, parts, key, drop_repeated, repeated)
+        found = (
+            _entries(rows, parts, key, drop_repeated, repeated) if parts else _pair_entries(rows)
+        )
         entries = list(found)
     report = rows.report
     if not report.rows:

@@ -64,7 +64,7 @@ def make_app(
         title="siamese", version=__version__, description=ABOUT, lifespan=lifespan,
         docs_url=None, redoc_url=None,  # Those pages load scripts from elsewhere.
         exception_handlers={SiameseError: _failed, RequestValidationError: _misread},
-        middleware=[Middleware(Gate, hosts, key, policy(page), registry)],
+        middleware=[Middleware(Gate, [h.lower() for h in hosts], key, policy(page), registry)],
     )  # fmt: skip
     # It only documents the key; the gate demands it, before a request is read.
     documented = [Depends(HTTPBearer(auto_error=False))] if key else []
@@ -199,8 +199,7 @@ async def _failed(request: Request, error: SiameseError) -> Response:
 async def _misread(request: Request, error: RequestValidationError) -> Response:
     first = error.errors()[0]  # Without what was sent, which may be large.
     place = ".".join(str(part) for part in first["loc"] if not {*"[-"} & {*str(part)})
-    kind = first.get("ctx", {}).get("pattern", first["type"])
-    what = schema.EXPECTED.get(kind, first["msg"])
+    what = schema.EXPECTED.get(first.get("ctx", {}).get("pattern", first["type"]), first["msg"])
     return refused(422, f"{place}: {what}.")
 
 

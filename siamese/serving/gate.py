@@ -50,8 +50,7 @@ class Gate:
     """A layer around the application (ASGI): it refuses requests, counts them, and sets headers."""
 
     def __init__(self, app: Any, hosts: list[str], key: str | None, policy: str, registry: Any):
-        self.app, self.key, self.waiting = app, key, 0
-        self.hosts = [host.lower() for host in hosts]
+        self.app, self.hosts, self.key, self.waiting = app, hosts, key, 0
         self.headers = {"Content-Security-Policy": policy, "Cache-Control": "no-store"}
         self.headers["X-Content-Type-Options"] = "nosniff"
         names = "siamese_request_seconds", "Seconds to an answer.", ["path", "status"]

@@ -57,7 +57,6 @@ def teach(
     listed: list[str] | None = None,
     *,
     seed: int = 0,
-    show_progress: bool = False,
 ) -> tuple[DuplicateDetector, Bought]:
     """A model with a head of its own from at most some thousand labels; goes on from the head of `start`.
 
@@ -66,7 +65,6 @@ def teach(
       pairs: labelled pairs. Where all are duplicates (links), their order is learned and no threshold.
       listed: questions; for links those that are no answers are drawn from them.
       seed: of batches, dropout and parts.
-      show_progress: show a bar on standard error while questions are encoded.
 
     Returns:
       The model, and what the labels bought. With both labels its threshold is fitted on left-out scores.
@@ -83,7 +81,7 @@ def teach(
     texts, rows = number_questions(pairs.question1, pairs.question2)  # rows: int64 [n, 2]
     if links:  # What stands in the list alone comes behind.
         texts = list(dict.fromkeys([*texts, *(listed or ())]))
-    whole = start.encode(texts, show_progress=show_progress)
+    whole = start.encode(texts)
     vectors = unit_rows(whole[:, start.places["encoder"]])  # the encoder's
     names = ("encoder", "head", "tower") if start.tower else ("encoder", "head")
     model = copy.copy(start)

@@ -44,7 +44,7 @@ def test_errors_are_one_message_and_exit_code_2(tmp_path, refused):
         ("search nothing how", "There is no index and no list of questions at nothing"),
         ("search q.csv q.csv", "siamese match q.csv q.csv"),
         ("search q.csv -", "'-' is a file, not a question"),
-        ("search q.csv ?!", "'?!' has no word"),
+        *((f"{words} ?!", "'?!' has no word") for words in ("search q.csv", "predict use how")),
         ("train --questions pairs.csv --column a", "(--list FILE); leave out --column"),
         ("grade q.csv", "q.csv is no notebook"),
         ("index build q.csv --model model --output model", "is no index, and is not replaced"),
