@@ -91,10 +91,9 @@ def read_questions(
     with open_rows(source, bad_rows, names=known, specs=asked, encoding=encoding) as rows:
         shown, parts = _question_parts(rows, column)
         key = _id_column(rows, id_column) if parts else None
-        found = (
+        entries = list(
             _entries(rows, parts, key, drop_repeated, repeated) if parts else _pair_entries(rows)
         )
-        entries = list(found)
     report = rows.report
     if not report.rows:
         raise DataError(f"{report.path} has no rows.")
@@ -194,8 +193,7 @@ def _repetition(name: str, lines: dict[str, int], drop: bool) -> str:
     """A note on the lines that stand in many bodies."""
     shown = ", ".join(f"{line[:40]!r} ({n:,})" for line, n in islice(lines.items(), 3))
     shown += ", …" * (len(lines) > 3)
-    where = f"repeated in more than 1 % of {name} (here or in the index's list)"
-    head = f"{len(lines):,} line{'s' * (len(lines) > 1)} {where}"
+    head = f"{len(lines):,} line{'s' * (len(lines) > 1)} repeated in more than 1 % of {name}"
     return f"{head}: {shown}: {'left out' if drop else '--drop-repeated leaves such lines out'}"
 
 

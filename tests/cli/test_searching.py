@@ -348,8 +348,7 @@ def test_repeated_lines_are_left_out_of_a_few_new_texts(tmp_path, run, command, 
     (tmp_path / "a.csv").write_text("\n".join([f"title,{body}", *posts]))
     (tmp_path / "b.csv").write_text(f'title,{body}\nhow old,"I know.\nsent from  my phone"\n')
     flags = ["--drop-repeated"]
-    build = ["index", "build", "a.csv", "--model", "model", "--output", "a.db"]
-    build += ["--column", f"title+{body}"]
+    build = f"index build a.csv --model model --output a.db --column title+{body}".split()
     err = run(*build, *flags * (command == "build"))[2]
     assert f"1 line repeated in more than 1 % of {body}" in err and "phone' (120)" in err
     assert ("--drop-repeated leaves such lines out" in err) == (command == "add")

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -105,9 +106,8 @@ def test_changes_are_on_disk_and_those_of_others_are_followed(path):
         {"question": "how old", "id": 0},
         {"question": "how far", "id": 1},
     ]
-    ids = ["b7", str(2**70), "0", "1"]
     with running(QuestionIndex.open(path)) as address:
-        changed = {"ids": ids, "added": 2, "replaced": 1, "skipped": 1}
+        changed = {"ids": ["b7", str(2**70), "0", "1"], "added": 2, "replaced": 1, "skipped": 1}
         assert post(address, "add", questions=new) == changed
         with QuestionIndex.open(path) as other:
             assert {"topic": "rice"} in [entry["columns"] for entry in other.entries]
@@ -132,9 +132,8 @@ def test_changes_are_on_disk_and_those_of_others_are_followed(path):
         (404, "remove", {"ids": ["0", "none"]}, "no question with the id 'none'"),
         (422, "search", {"questions": ["x"] * 101}, "100 items"),
         (422, "search", {"questions": ["x" * 10_001]}, "10000 characters"),
-        (422, "search", {"questions": ["x"], "k": 101}, "100"),
-        (422, "search", {"questions": ["x"], "threshold": float("nan")}, "body.threshold"),
-        (422, "search", {"questions": ["x"], "treshold": 0.5}, "body.treshold"),
+        *((422, "search", {"questions": ["x"], name: value}, f"body.{name}: ") for name, value in
+          (("k", 101), ("threshold", float("nan")), ("treshold", 0.5))),
         (413, "search", iter([b" " * (1 << 20)] * 9), "bytes"),
         *((422, "search", b, words) for b, words in ((b"{", "body"), (b"[]", "send an object"))),
     ],
@@ -184,25 +183,21 @@ def test_a_busy_server_answers_that_it_lives(address, monkeypatch):
         return []
 
     monkeypatch.setattr(QuestionIndex, "search", slow)
-    request = address, "/v1/search", {"questions": []}
-    clients = [threading.Thread(target=ask, args=request) for _ in range(api.MOST_WORKING + 1)]
-    for client in clients:
-        client.start()
-    for _ in range(api.MOST_WORKING):
-        assert begun.acquire(timeout=30)
-    try:
-        assert ask(address, "/health")[0] == ask(address, "/metrics")[0] == 200
-    finally:
-        free.set()
-        for client in clients:
-            client.join()
+    with ThreadPoolExecutor() as pool:
+        pool.map(
+            lambda k: ask(address, "/v1/search", {"questions": []}), range(api.MOST_WORKING + 1)
+        )
+        try:
+            assert all(begun.acquire(timeout=30) for _ in range(api.MOST_WORKING))
+            assert ask(address, "/health")[0] == ask(address, "/metrics")[0] == 200
+        finally:
+            free.set()
 
 
 def test_metrics_count_what_was_asked(address):
     def count(path, status):
-        text = ask(address, "/metrics")[1]
         sample = rf'siamese_request_seconds_count{{path="{path}",status="{status}"}} (\d+)'
-        match = re.search(sample, text)
+        match = re.search(sample, ask(address, "/metrics")[1])
         return int(match[1]) if match else 0
 
     kinds = ("/v1/info", 200), ("/v1/info", 422), ("other", 404)

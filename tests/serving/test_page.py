@@ -29,8 +29,7 @@ def calibrated():
 def served(request):
     """(address, width, index) with a model that decides by the cosine, and one by a probability."""
     width, make = request.param
-    columns = [{"by": ["zoë", "max"], "of": {"name": "li"}}] * 201
-    options = {"ids": ["=1+1", *map(str, range(200))], "columns": columns}
+    options = {"ids": ["=1+1", *map(str, range(200))], "columns": [{"of": {"name": "li"}}] * 201}
     index = QuestionIndex.build(make(), QUESTIONS, **options)
     with running(index, key="sécrèt ł") as address:
         yield address, width, index
@@ -66,9 +65,8 @@ def test_the_page_in_a_browser(served, browser, tmp_path):
     first = view.locator("#hits > li").first
     expect(first).to_contain_text(r"far is <img src=x onerror=alert(1)> \u001b[31m \u202e ?")
     expect(first).to_contain_text('of: {"name":"li"}')
-    assert float(view.get_by_label("Threshold").input_value()) == pytest.approx(
-        float(own), abs=1e-3
-    )
+    chosen = float(view.get_by_label("Threshold").input_value())
+    assert chosen == pytest.approx(float(own), abs=1e-3)
     expect(first.locator(".bar").first).to_contain_text("1.000")
     view.get_by_label("Threshold").fill("0.5")
     for place, fitting in (("above", lambda c: c > 0.5), ("below", lambda c: c <= 0.5)):

@@ -62,8 +62,7 @@ def workbook_table(file: BinaryIO, name: str) -> Table:
     filled = [sum(cell != "" for cell in cells) for _, cells in ((row, header), *first)]
     if 2 * filled[0] <= filled[-1]:
         raise DataError(
-            f"{name}, row {row} of the sheet is no header: the next row fills twice as many cells. "
-            "Delete the rows above the header."
+            f"{name}, row {row} of the sheet is no header (few cells). Delete the rows above the header."
         )
     cells = ((at, [None if cell == "" else as_whole(cell) for cell in row]) for at, row in body)
     return f"Excel workbook, sheet {sheet}", list(map(str, map(as_whole, header))), cells
