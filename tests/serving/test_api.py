@@ -158,9 +158,8 @@ def test_what_cannot_be_answered_is_reported_in_a_sentence(address, status, what
 def test_other_hosts_and_sites_are_refused(address, status, headers):
     for path in ("/", "/health"):
         got, answer, answered = ask(address, path, **headers)
-        assert got == status and "Access-Control-Allow-Origin" not in answered
-        assert got == 200 or answer["detail"]
-        assert "frame-ancestors 'none'" in answered["Content-Security-Policy"]
+        assert got == status and (got == 200 or answer["detail"])
+        assert "frame-ancestors 'none'" in str(answered) and "Access-Control" not in str(answered)
 
 
 def test_a_key_opens_all_but_the_page_and_health():

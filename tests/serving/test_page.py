@@ -13,7 +13,7 @@ pytest.importorskip("playwright")
 pytest.importorskip("fastapi")
 pytest.importorskip("prometheus_client")
 
-from playwright import sync_api as playwright
+from playwright.sync_api import expect
 from running import running
 
 HARMFUL = "how far\nis <img src=x onerror=alert(1)> \x1b[31m \u202e ?"
@@ -42,7 +42,6 @@ def test_the_page_in_a_browser(served, browser, tmp_path):
     view.on("request", lambda request: requests.append(request.url))
     view.on("pageerror", lambda error: errors.append(str(error)))
     view.on("dialog", lambda dialog: errors.append(dialog.message))
-    expect = playwright.expect
 
     def fits():
         assert view.evaluate("document.documentElement.scrollWidth") <= width
