@@ -243,10 +243,10 @@ async def _started(limits: Limits) -> AsyncIterator[Kernel]:
         kernel = Kernel(new_notebook(), manager, allow_errors=True, startup_timeout=600)
         try:
             await kernel.async_start_new_kernel_client()
+            await kernel.run("__import__('siamese')", 60)  # so that `import trax` works
             size = (int(limits.gigabytes * 2**30),) * 2
             for kind in ("RLIMIT_DATA", "RLIMIT_FSIZE") if limits.gigabytes else ():
-                limit = f"__import__('resource').setrlimit(__import__('resource').{kind}, {size})"
-                await kernel.run(limit, 60)
+                await kernel.run(f"(_r := __import__('resource')).setrlimit(_r.{kind}, {size})", 60)
             yield kernel
         finally:
             await manager.shutdown_kernel(now=True)  # and what it has started

@@ -53,7 +53,7 @@ CLASS = {
               "for _ in range(100): print('x' * 10**6)",
               "import time\nwhile True: time.sleep(0.1); print(1)", SECOND],
              (10, 10), ["code cell 3: MemoryError", "it took more than 15 s"]),
-    "swallows": ([FIRST, SWALLOWS], (10, 0), ["best_threshold: "]),
+    "swallows": ([f"import trax\n{FIRST}", SWALLOWS], (10, 0), ["best_threshold: "]),
 }  # fmt: skip
 
 
