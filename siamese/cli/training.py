@@ -218,8 +218,8 @@ def import_weights(flags: argparse.Namespace) -> Facts:
     from siamese.search import import_weights as course
 
     claim(model_path(flags.output), flags.overwrite)
-    words = course.read_vocabulary(flags.vocab)
-    detector = course.import_weights(flags.weights, words, threshold=flags.threshold)
+    words, unseen = course.read_vocabulary(flags.vocab)
+    detector = course.import_weights(flags.weights, words, unseen, threshold=flags.threshold)
     path = str(detector.save(flags.output))
     note(f'Ask it: siamese predict {quote(path)} "..." "..."')
     facts = {"output": path, "words": len(detector.vocabulary)}

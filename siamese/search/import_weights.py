@@ -18,16 +18,18 @@ from siamese.search.detector import DuplicateDetector
 
 
 def import_weights(
-    weights: str | os.PathLike, vocabulary: Vocabulary, *, threshold: float = COURSE_THRESHOLD
+    weights: str | os.PathLike,
+    vocabulary: Vocabulary,
+    unseen: int = 0,
+    *,
+    threshold: float = COURSE_THRESHOLD,
 ) -> DuplicateDetector:
     """A detector from what the course's training saved; runs nothing of the pickle.
 
-    The course's embedding has ``len(vocab)`` rows while its ids run up to ``len(vocab)``, and its
-    lookup clamps the one id too many to the last row: here that row stands twice, so that the
-    answers stay the course's.
-
-    The weights are the ``model.pkl.gz``, or its directory. CheckpointError for those of no course's model,
-    or of another vocabulary.
+    The course's embedding has ``len(vocab)`` rows for ids up to ``len(vocab)``, and its lookup clamps the
+    last one: here the last row stands twice. Its dict grows by each unseen word that it is asked for, with
+    the id 0: the rows made for these (41,699 for 36,268 words) are left out, as no id takes them.
+    `weights` are a ``model.pkl.gz`` or its directory; CheckpointError for another model or vocabulary.
     """
     model = read_course_model(weights)
     shapes = [tuple(array.shape) for array in model.weights]
@@ -37,16 +39,14 @@ def import_weights(
             f"{model.path} holds arrays of shapes {shapes}; the course's model has an embedding "
             "[words, d], an LSTM kernel [2 d, 4 d] and a bias [4 d]. It is another model."
         )
-    embedding, kernel, bias = model.weights
-    rows = len(embedding)
-    if rows not in (vocabulary.size, vocabulary.size - 1):
+    rows, (embedding, kernel, bias) = len(model.weights[0]), model.weights
+    if not vocabulary.size - 1 <= rows <= vocabulary.size + unseen:
         raise CheckpointError(
             f"{model.path} has {rows:,} rows of words, and the vocabulary has {len(vocabulary):,} "
-            f"words, <PAD> included, which needs {vocabulary.size - 1:,} or {vocabulary.size:,}. "
+            f"words, <PAD> included, which needs {vocabulary.size - 1:,} to {vocabulary.size + unseen:,}. "
             "Give the vocabulary that the model was trained with, in its order."
         )
-    if rows < vocabulary.size:
-        embedding = np.concatenate([embedding, embedding[-1:]])
+    embedding = np.concatenate([embedding, embedding[-1:]])[: vocabulary.size]
     return DuplicateDetector(
         {"embedding": embedding, "lstm/kernel": kernel, "lstm/bias": bias},
         vocabulary,
@@ -56,17 +56,17 @@ def import_weights(
     )
 
 
-def read_vocabulary(path: str | os.PathLike) -> Vocabulary:
-    """A vocabulary from a JSON object, word -> id, as ``json.dump(vocab)`` of the course's dict writes it.
+def read_vocabulary(path: str | os.PathLike) -> tuple[Vocabulary, int]:
+    """A vocabulary and how many unseen words, of id 0, stand beside it, from ``json.dump(vocab)``'s file.
 
     DataError for no such file, or ids that are not the course's: ``<PAD>`` 1, then 2, 3, ...
     """
     with explained(path, "read the vocabulary", DataError):
         content = Path(path).read_bytes()
     try:
-        ids = json.loads(content.decode("utf-8-sig"))
-        word_of = {number: word for word, number in ids.items()}
-        words = [word_of[number] for number in range(PAD_ID, len(ids) + PAD_ID)]
+        ids = json.loads(content)
+        word_of, unseen = {number: word for word, number in ids.items()}, [*ids.values()].count(0)
+        words = [word_of[number] for number in range(PAD_ID, len(ids) - unseen + PAD_ID)]
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise DataError(
             f"{path} is no JSON object of the course's words, {PAD} 1 and then every number once "
@@ -74,4 +74,4 @@ def read_vocabulary(path: str | os.PathLike) -> Vocabulary:
         ) from None
     if words[:1] != [PAD]:
         raise DataError(f"{path}: the id {PAD_ID} must be that of {PAD}, as in the course.")
-    return Vocabulary(words)
+    return Vocabulary(words), unseen

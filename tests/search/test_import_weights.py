@@ -33,22 +33,22 @@ def test_the_id_beyond_the_last_row_is_clamped_as_in_the_course(tmp_path):
     clamped = np.minimum([[*ids, 1]], len(VOCABULARY) - 1)
     expected = encode(weights, clamped, TowerConfig(len(VOCABULARY), 4))
     np.testing.assert_allclose(detector.encode(["? how never"]), expected, atol=1e-6)
-    arrays = write_arrays(tmp_path, VOCABULARY.size)  # enough rows are taken as they are
-    detector = import_weights(tmp_path, VOCABULARY, threshold=0.6)
-    np.testing.assert_array_equal(detector.weights["embedding"], arrays[0])
+    arrays = write_arrays(tmp_path, VOCABULARY.size + 2)  # those of unseen words are left out
+    detector = import_weights(tmp_path, VOCABULARY, 2, threshold=0.6)
+    np.testing.assert_array_equal(detector.weights["embedding"], arrays[0][:-2])
     assert detector.card["imported_from"] == "model.pkl.gz" and detector.threshold == 0.6
 
 
 @pytest.mark.parametrize(
     ("rows", "options", "message"),
-    [*((rows, {}, f"{rows} rows.*needs 6 or 7") for rows in (5, 8)),
+    [*((rows, {}, f"{rows} rows.*needs 6 to 9") for rows in (5, 10)),
      (6, {"count": 2}, "another model"),
      (7, {"dtype": np.int32}, "finite floats .* it is int32")],
 )  # fmt: skip
 def test_other_weights_are_refused(tmp_path, rows, options, message):
     write_arrays(tmp_path, rows, **options)
     with pytest.raises(CheckpointError, match=message):
-        import_weights(tmp_path, VOCABULARY)
+        import_weights(tmp_path, VOCABULARY, 2)
 
 
 @pytest.mark.parametrize(
@@ -60,9 +60,9 @@ def test_other_weights_are_refused(tmp_path, rows, options, message):
     ],
 )  # fmt: skip
 def test_a_vocabulary_is_the_courses_dict_in_any_order_and_no_other(tmp_path, content, message):
-    ids = {"?": 6, "how": 2, "far": 3, "is": 4, "it": 5, "<PAD>": 1}
+    ids = {"?": 6, "how": 2, "far": 3, "is": 4, "it": 5, "<PAD>": 1, "Astronomy": 0, "cats": 0}
     (tmp_path / "right").write_text(json.dumps(ids))
-    assert read_vocabulary(tmp_path / "right") == VOCABULARY
+    assert read_vocabulary(tmp_path / "right") == (VOCABULARY, 2)
     if content is not None:
         (tmp_path / "v").write_bytes(content)
     with pytest.raises(DataError, match=message):
