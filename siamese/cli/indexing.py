@@ -50,7 +50,7 @@ def index_build(flags: argparse.Namespace) -> Facts:
     siamese index build faq.jsonl --model runs/course --column title --output faq.index
     """
     if flags.output is None and not os.path.isfile(flags.questions):
-        raise ArgumentError(f"There is no file {flags.questions}. Of a pipe: --output INDEX.")
+        raise ArgumentError(f"There is no file {flags.questions}. A pipe needs --output INDEX.")
     output, begun = flags.output or f"{flags.questions}.index", time.monotonic()
     claim(output, True, "index")
     model, questions = flags.model or "use", question_list(flags.questions, flags)

@@ -48,7 +48,7 @@ def test_errors_are_one_message_and_exit_code_2(tmp_path, refused):
         ("train --questions pairs.csv --column a", "(--list FILE); leave out --column"),
         ("grade q.csv", "q.csv is no notebook"),
         ("index build q.csv --model model --output model", "is no index, and is not replaced"),
-        ("index build no.csv --model model", "no file no.csv. Of a pipe: --output INDEX"),
+        ("index build no.csv --model model", "no file no.csv. A pipe needs --output INDEX"),
         ("index add q.csv q.csv", "q.csv is a list of questions. Make an index of it first"),
         ("match q.csv q.csv --model model -k 0", "at least 1"),
         ("index remove q.index #7", "siamese index remove q.index --ids '#7'"),
