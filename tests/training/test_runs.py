@@ -5,16 +5,18 @@ import json
 import re
 import shutil
 import signal
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from corpus_parts import write_pairs
+from corpus_parts import small_corpus, write_pairs
 from killed_training import killed_runs
 
 from siamese import CheckpointError, DataError, DuplicateDetector, SiameseError, Trainer
 from siamese.cli.main import main
 from siamese.data.pairs import QuestionPairs
 from siamese.data.split import split
+from siamese.data.tokenizer import word_tokenize
 from siamese.search.model_file import read_file
 from siamese.training.config import TrainConfig
 from siamese.training.prepare import prepare
@@ -30,6 +32,21 @@ CONFIGS = {
     "best": TrainConfig.preset("best", **SMALL, **LABELLED),
 }
 COURSE = CONFIGS["course"]
+
+
+def of_few_lengths(pairs):
+    """Those whose longer question has 15 or 16 words: a step compiles for one or two shapes."""
+    sides = zip(pairs.question1, pairs.question2)
+    longest = [max(len(word_tokenize(text)) for text in pair) for pair in sides]
+    return pairs.select(np.flatnonzero(np.isin(longest, (15, 16))))
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    """154 pairs, 57 of them duplicates: an epoch has three batches of 16."""
+    pairs = small_corpus(train=600, valid=150, test=150)
+    parts = {name: of_few_lengths(getattr(pairs, name)) for name in ("train", "valid", "test")}
+    return SimpleNamespace(**parts)
 
 
 def trainer_of(corpus, config=COURSE, output=None, **changes):
@@ -58,7 +75,7 @@ def contents(output):
     return arrays, facts, (output / "metrics.jsonl").read_text()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def two_steps(corpus, tmp_path_factory):
     """The directory of a run of two steps, to be copied."""
     run = tmp_path_factory.mktemp("run")
@@ -190,8 +207,6 @@ def test_the_saved_model_answers_as_the_trained_one(corpus, tmp_path):
     assert_same_weights(loaded, trainer)
     sides = corpus.valid.question1[:9], corpus.valid.question2[:9]
     np.testing.assert_allclose(loaded.similarity(*sides), report.scores[:9], atol=2e-6)
-    few = [loaded.similarity(a, b) for a, b in zip(*sides)]
-    np.testing.assert_allclose(few, report.scores[:9], atol=2e-6)
 
 
 def command(path, pairs):
@@ -251,14 +266,11 @@ def test_small_files_are_shuffled_and_large_or_divided_ones_stay_in_the_files_or
         split(rows, -3, test=test)
 
 
-@pytest.mark.parametrize(
-    "count, limit, expected",
-    [(300, 3000, (240, 60)), (300, 50, (250, 50))],
-)
-def test_best_validates_on_a_fifth_of_the_duplicates_and_at_most_so_many(count, limit, expected):
-    config = TrainConfig.preset(
-        "best", pair_batch_size=0, hard_negatives=0, topic_block=1, transitive_closure=False,
-        batch_size=128, valid_duplicates=limit,
-    )  # fmt: skip
-    data = prepare(numbered([1, 0] * count), config)
-    assert (len(data.train[0]), len(data.valid[0])) == expected
+def test_best_validates_on_a_fifth_of_the_duplicates_and_at_most_so_many():
+    for limit, expected in ((3000, (240, 60)), (50, (250, 50))):
+        config = TrainConfig.preset(
+            "best", pair_batch_size=0, hard_negatives=0, topic_block=1, transitive_closure=False,
+            batch_size=128, valid_duplicates=limit,
+        )  # fmt: skip
+        data = prepare(numbered([1, 0] * 300), config)
+        assert (len(data.train[0]), len(data.valid[0])) == expected
