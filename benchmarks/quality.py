@@ -3,8 +3,8 @@
     python benchmarks/quality.py --questions questions.csv.gz --splits splits.json --runs runs --test
 
 trains the models that are not yet in the folder of runs (an interrupted run resumes), measures all on the
-validation rows, and writes quality.json and its tables, quality.md. `general` is a head and `best`'s tower
-beside their encoder: the tower is not trained again. Names with ", both" have the encoder use+wordllama.
+validation rows, and writes quality.json and its tables, quality.md. `general` is a head and a tower beside
+their encoder; one tower is for both encoders. Names with ", both" have the encoder use+wordllama.
 
 How test is kept out of every choice: training reads the train rows alone; the threshold, the calibration
 and every setting were chosen on the valid rows. ``--test`` is the last step: it opens the saved models with
@@ -50,7 +50,8 @@ CONFIGS = {
     "best": TrainConfig.preset("best"),
     "head": TrainConfig.preset("head"),
     "head, both": TrainConfig.preset("head", encoder="use+wordllama"),
-    "general": None,  # the head, and the tower of `best`
+    "tower": TrainConfig.preset("general"),
+    "general": None,  # the head and the tower
     "general, both": None,
 }
 ENCODERS = ("use", "wordllama", "use+wordllama")  # without training
@@ -139,8 +140,7 @@ def model(flags, key: str, name: str, seed: int, parts: dict, facts: dict) -> Du
     if name.startswith("general"):
         head_name, head_key = (text.replace("general", "head") for text in (name, key))
         head = model(flags, head_key, head_name, seed, parts, {})
-        best = f"best{key[len(name) :]}"
-        tower = model(flags, best, "best", seed, parts, {})
+        tower = model(flags, f"tower{key[len(name) :]}", "tower", seed, parts, {})
         both, facts["tower_gains"] = with_tower(head, tower, parts["valid"])
         both.save(flags.runs / f"{key.replace(', ', '-').replace(' ', '-')}.safetensors")
         return both

@@ -59,9 +59,9 @@ def train(flags: argparse.Namespace) -> Result:
             f"The preset {preset} trains a tower, without an encoder: leave out --set encoder. Choose "
             "--preset general for a head on an encoder and a tower beside it."
         )
-    # The tower of `general` is that of `best`, and its head has the encoder.
+    # The preset `general` is that of its tower, and its head has the encoder.
     of_tower = {n: value for n, value in changes.items() if preset != "general" or n != "encoder"}
-    config = configs.TrainConfig.preset("best" if preset == "general" else preset, **of_tower)
+    config = configs.TrainConfig.preset(preset, **of_tower)
     start = flags.init_from and DuplicateDetector.load(flags.init_from)
     if start and (start.encoder is None or preset != "head"):
         lacks = "has no encoder" if start.encoder is None else f"starts no {preset}"
@@ -149,7 +149,7 @@ def _general(
     from siamese.training.report import measure, with_tower
 
     head = _run(parts, of_head, "head", f"{output}/head", flags)
-    tower = _run(parts, of_tower, "best", f"{output}/tower", flags)
+    tower = _run(parts, of_tower, "general", f"{output}/tower", flags)
     model, held_out = head.save(write=False), head.data.held_out
     both, gain = with_tower(model, tower.save(write=False), held_out)
     change = f"ROC AUC on held-out pairs {gain:+.4f}"
