@@ -44,6 +44,7 @@ from siamese import (
     keep_memory,
     read_pairs,
 )
+from siamese.data.text import has_words
 from siamese.training.few_labels import teach
 from siamese.training.head import MANY
 
@@ -126,12 +127,12 @@ def search_order(detector: DuplicateDetector, mode: str) -> Callable:
     """A ranking as a search orders all candidates: by words, or by words and vectors ('hybrid')."""
 
     def ranking(queries: list[str], candidates: list[str]) -> np.ndarray:
-        index = QuestionIndex.build(detector, list(dict.fromkeys(candidates)))
+        index = QuestionIndex.build(detector, [*filter(has_words, dict.fromkeys(candidates))])
         ranks = {}
         for query in dict.fromkeys(queries):
             hits = index.search(query, k=len(index), mode=mode)
             ranks[query] = {hit.question: -rank for rank, hit in enumerate(hits)}
-        # By words alone, a candidate without a common word is no hit.
+        # No hits are a candidate without words, and by words alone one without a common word.
         return np.array([ranks[q].get(text, -len(index)) for q, text in zip(queries, candidates)])
 
     return ranking

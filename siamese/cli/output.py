@@ -52,7 +52,8 @@ def claim(path: str | os.PathLike, replaces: bool, kind: str = "model") -> None:
     from siamese.cli.reading import kind_of
 
     check_replaceable(path, ArgumentError, "Name another output.")
-    if os.path.isfile(path) and kind != "table" and kind_of(str(path)) != kind:
+    empty = not os.path.isfile(path) or not os.path.getsize(path)  # as a full disk leaves it
+    if not empty and kind != "table" and kind_of(str(path)) != kind:
         raise ArgumentError(f"{path} is no {kind}, and is not replaced. Name another output.")
     if os.path.lexists(path) and not replaces:
         raise ArgumentError(f"There is {path} already. Pass --overwrite, or name another output.")

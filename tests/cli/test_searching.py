@@ -326,6 +326,7 @@ def test_an_index_is_added_to_from_the_columns_that_it_was_built_of(tmp_path, ru
     (tmp_path / "a.csv").write_text("SKU,text,note\nA1,how far,x\nA2,how old,y\n")
     (tmp_path / "b.csv").write_text("SKU,text,note\nA2,how are you,y\nA3,rice,z\n")
     flags = "--model model --id-column SKU --column note+text --output a.db"
+    (tmp_path / "a.db").touch()  # as a full disk leaves it
     run("index", "build", "a.csv", *flags.split())
     facts = json.loads(run("index", "add", "a.db", "b.csv", "--json")[1])
     assert (facts["added"], facts["replaced"], facts["skipped"]) == (1, 1, 0)
