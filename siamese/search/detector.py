@@ -36,7 +36,7 @@ SHARES = {
     ("tower",): (1.0,),
     ("encoder", "head"): (0.5, 0.5),
     ("encoder", "tower"): (0.75, 0.25),
-    ("encoder", "head", "tower"): (0.55, 0.25, 0.2),
+    ("encoder", "head", "tower"): (0.65, 0.18, 0.17),
 }
 # The tower cuts longer questions: beyond it the mean of an LSTM says nothing more.
 MAX_TOKENS = 512
