@@ -163,3 +163,24 @@ def test_the_real_file(quora_csv, shared):
     assert quora.split_rows(105_119, 7_981)[1].ids == quora.rows(*ranges["test"]).ids
     parts = quora.split_by_cluster((0.8, 0.1, 0.1), seed=5)
     assert [len(part) / len(quora) for part in parts] == pytest.approx([0.8, 0.1, 0.1], abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda frame: frame.assign(label=[1, None]), "the DataFrame, row 2: is_duplicate"),
+        (lambda frame: frame.iloc[:, [0, 1, 2, 2]], "the DataFrame has several columns of one name: "),
+        (lambda frame: {"question1": ["a?"] * 9, "label": [1]}, r"lengths \(question1 9, label 1\)"),
+        (lambda frame: {"question1": "a?", "label": [1]}, "column 'question1' is 'a.', not a list"),
+        (lambda frame: {"question1": 5, "label": [1]}, "column 'question1' is 5, not a list"),
+        (lambda frame: {"train": {"question": ["a"]}}, "column 'train' is .*Of many tables give one"),
+        (lambda frame: {"question": {"a", "b"}}, "not a list of values"),
+        (lambda frame: ["How?"], "the list is neither a path nor a table"),
+        (lambda frame: type("Lazy", (), {"columns": [], "collect": 0})(), "a lazy one must be collected"),
+    ],
+)  # fmt: skip
+def test_a_table_in_memory_is_refused_with_this_sentence(change, message):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"question1": ["A?", "C?"], "question2": ["B?", "D?"], "label": [1, 0]})
+    with pytest.raises(DataError, match=message):
+        read_pairs(change(frame))
