@@ -245,4 +245,4 @@ def test_a_list_is_described_and_after_a_while_the_way_to_an_index(run, tmp_path
     monkeypatch.setattr("siamese.cli.reading.LONG", 0.0)
     err = run("duplicates", "my q.csv")[2]
     assert "\n  siamese index build 'my q.csv' --output 'my q.db'\n" in err
-    assert "\n  siamese threshold 'my q.db' --label 30\n  siamese duplicates 'my q.db'\n" in err
+    assert err.count("--label 30") == 1
