@@ -203,7 +203,7 @@ def test_a_run_of_a_head_goes_on_bit_for_bit_and_keeps_the_model_s_tower(tmp_pat
     pairs, valid = questions_of(300, 0), OTHERS
     models, start = [], make_detector(encoder=bare().encoder)
     options = {"valid": valid, "init_from": start, "quiet": True}
-    for name, stops in (("whole", (40,)), ("parts", (15, 40))):
+    for name, stops in (("whole", (60,)), ("parts", (15, 60))):
         for steps in stops:
             config = dataclasses.replace(HEAD, steps=steps)
             trainer = Trainer(pairs, config, tmp_path / name, **options)
@@ -212,7 +212,7 @@ def test_a_run_of_a_head_goes_on_bit_for_bit_and_keeps_the_model_s_tower(tmp_pat
     report = trainer.evaluate(valid)
     assert trainer.resumed_from == 15 and list(models[0].shares) == ["encoder", "head", "tower"]
     np.testing.assert_array_equal(models[0].head, models[1].head)
-    assert report.metrics.roc_auc > report.baselines["encoder"].roc_auc + 0.01
+    assert report.metrics.roc_auc > report.baselines["encoder"].roc_auc + 0.015
     # At least 500 steps, unless epochs were asked for.
     for epochs in (1.0, TrainConfig.preset("head").epochs):
         config = dataclasses.replace(HEAD, epochs=epochs, steps=1)

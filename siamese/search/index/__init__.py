@@ -245,10 +245,8 @@ class QuestionIndex(AbstractContextManager):
                 return stored_groups.snapshot(db, state, detector, linked, cut)
             texts = [text for (text,) in db.execute("select text from question order by row")]
         cut = detector.threshold if threshold is None else float(threshold)
-        linked, change = (
-            linked_labels(state.vectors, texts, detector, cut),
-            not self._file.read_only,
-        )
+        linked = linked_labels(state.vectors, texts, detector, cut)
+        change = not self._file.read_only
         with self._moment(change) as db:
             anew = threshold is None and self._detector.fit != detector.fit  # fitted meanwhile
             if change and not anew:  # Meanwhile questions may have gone or come, too.

@@ -30,8 +30,10 @@ def _drawn(fn, *arguments, count=4, strict=False, seed=34, **options) -> list[tu
     np.random.seed(seed)
     generator = fn(_Q1, _Q2, *arguments, **options)
     what = "None" if generator is None else f"a {type(generator).__name__}"
-    made = np.iterable(generator) and not isinstance(generator, (tuple, list, np.ndarray))
-    require(made, f"returned {what}", f"no yield, it returned {what}: yield makes a generator")
+    is_generator = np.iterable(generator) and not isinstance(generator, (tuple, list, np.ndarray))
+    require(
+        is_generator, f"returned {what}", f"no yield, it returned {what}: yield makes a generator"
+    )
     drawn, copies = [], []
     for batch in itertools.islice(generator, count):
         pair = isinstance(batch, (tuple, list)) and len(batch) == 2
