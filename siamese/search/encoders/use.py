@@ -22,11 +22,11 @@ import io
 import re
 import threading
 import unicodedata
-import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -38,6 +38,7 @@ from siamese.search.encoders.spelling import Spelling
 SIZE = 512  # numbers of a text's vector
 MOST_TOKENS = 4_096  # The tokens of a text after these are not read.
 
+_FINGERPRINT = "6dffe716cf1782f4f7b2dd5b32752f289caba16015f11d3de92f782cafb1f7bf"  # of both files
 # Unicode names of the letters that it was trained on begin so. Of others it has no words.
 _SCRIPTS = re.compile("ARAB|CJK|CYRIL|DIGIT|GREEK|HANGUL|HIRA|IDEO|KATA|LATIN|MODIF|THAI")
 _GREEK_WORD = re.compile("[\u0370-\u03ff\u1f00-\u1fff]{3,}")  # Fewer letters may be a formula's.
@@ -48,19 +49,26 @@ _NEAR = 2  # tokens on either side of the current one in the widest convolution
 # Width of a convolution, its tokens before the current one, and its columns of the three together.
 _CONVOLUTIONS = ((2, 0, slice(0, 256)), (3, 1, slice(256, 512)), (5, 2, slice(512, 768)))
 _TASK = 49_152  # characters of a thread's task: its distinct tokens are looked up together
-_READERS = 4  # threads that read the weights
 _RUN = 384  # tokens in the convolutions at once: their arrays of 2 MB stay in the cache
 
 
-def _contents(archive: bytes, reader: int) -> dict[str, bytes]:
-    """A reader's share of the files of an .npz archive, which each opens anew: threads cannot share it."""
-    with zipfile.ZipFile(io.BytesIO(archive)) as files:
-        return {name: files.read(name) for name in files.namelist()[reader::_READERS]}
+class _Rows:
+    """The rows of an array in an archive, inflated as far as you ask: frequent tokens come first."""
 
+    def __init__(self, file: BinaryIO):
+        np.lib.format.read_magic(file)
+        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+        self._file, self._start, self._lock = file, file.tell(), threading.Lock()
+        self._rows, self._known = np.empty(shape, dtype), 0
 
-def _array(content: bytes) -> np.ndarray:
-    """The array of an .npy file. One thread alone calls it: Python 3.11 parses no two headers at once."""
-    return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+    def __getitem__(self, places: np.ndarray) -> np.ndarray:
+        with self._lock:
+            stop = int(places.max(initial=-1)) + 1
+            if stop > self._known:
+                self._file.seek(self._start + self._rows[: self._known].nbytes)  # Ctrl-C moves it.
+                self._file.readinto(self._rows[self._known : stop])
+                self._known = stop
+        return self._rows[places]
 
 
 class UniversalSentenceEncoder(FrozenEncoder):
@@ -75,15 +83,15 @@ class UniversalSentenceEncoder(FrozenEncoder):
 
         contents = [(folder / name).read_bytes() for name in ("weights.npz", "sp.model")]
         super().__init__(USE, fingerprint_of(*contents), SIZE, self._of_texts)
+        if self.fingerprint != _FINGERPRINT:  # Rows are read without their checksum.
+            raise ValueError("its files are not those of 0.2.1")
         self._blas, self._lock = ThreadpoolController(), threading.Lock()
-        with ThreadPoolExecutor(_READERS) as pool:
-            reading = pool.map(_contents, repeat(contents[0]), range(_READERS))
-            self._pieces = Pieces(contents[1])  # meanwhile
-            files = {name: content for share in reading for name, content in share.items()}
-        weights = {name.removesuffix(".npy"): _array(content) for name, content in files.items()}
+        self._pieces = Pieces(contents[1])
         self.respelled = Spelling(self._pieces)
-        self._embedding = [weights.pop(f"q{part + 1}") for part in range(_PARTS)]
-        self._weights = weights
+        archive = np.load(io.BytesIO(contents[0]))
+        parts = [f"q{part + 1}" for part in range(_PARTS)]
+        self._embedding = [_Rows(archive.zip.open(f"{name}.npy")) for name in parts]
+        self._weights = {name: archive[name] for name in archive.files if name not in parts}
         self._projection = [  # of the three convolutions, side by side
             np.concatenate([self._weights[name + order] for order in "235"], axis=-1)
             for name in ("proj", "proj_b", "ln_g", "ln_b")

@@ -18,7 +18,6 @@ from urllib.parse import quote
 
 from siamese.errors import CheckpointError
 
-MAGIC = b"SQLite format 3\0"
 APPLICATION, VERSION = 0x7369616D, 7  # "siam"
 OPTIONS: dict[str, Any] = {"isolation_level": None, "check_same_thread": False, "timeout": 60.0}
 # A changed text gets a new row: a row's text and vector never change.
@@ -42,6 +41,7 @@ end;
 """
 MAKE = "Make one: siamese index build FILE."
 REMAKE = "Make it again: siamese index build FILE."
+NO_INDEX = f"it holds no index: an index is one file. {MAKE}"
 DISK_FULL = "the disk is full"
 FULL = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")
 # Beginnings of an error's name, and what to say.
@@ -52,18 +52,10 @@ PROBLEMS = (
         ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM"),
         "it cannot be written there. Change the permissions, or copy it elsewhere.",
     ),
+    ("SQLITE_NOTADB", NO_INDEX),
     ("SQLITE_IOERR", "the disk reports an error ({}). Check the disk and its free space."),
     ("", f"it is damaged ({{}}). {REMAKE}"),
 )
-
-
-def is_index_file(path: Any) -> bool:
-    """Whether a path is an index, by the first bytes of the file."""
-    try:
-        with open(path, "rb") as file:
-            return file.read(len(MAGIC)) == MAGIC
-    except OSError:
-        return False
 
 
 def settings(db: sqlite3.Connection) -> dict[str, Any]:
@@ -94,8 +86,8 @@ class IndexFile:
         exists = path is not None and os.path.exists(path)
         if not exists and not create:
             raise CheckpointError(f"There is no index at {path}. {MAKE}")
-        if exists and os.path.getsize(path) and not is_index_file(path):
-            raise CheckpointError(f"{path} holds no index: an index is one file. {MAKE}")
+        if exists and not os.path.isfile(path):
+            raise CheckpointError(f"{path}: {NO_INDEX}")
         with self._explained():
             self._open(create)
 
@@ -129,7 +121,7 @@ class IndexFile:
                 "from pragma_application_id, pragma_user_version"
             ).fetchone()
             if (tables or not create) and application != APPLICATION:
-                raise CheckpointError(f"{self.path} holds no index. {MAKE}")
+                raise CheckpointError(f"{self.path}: {NO_INDEX}")
             if not create and version != VERSION:
                 raise CheckpointError(
                     f"{self.path} has format version {version}; this siamese reads {VERSION}. {REMAKE}"
