@@ -88,7 +88,7 @@ def child(name: str, batches_file: str) -> None:
 def load(flags: argparse.Namespace, kinds: set[str]) -> dict[str, tuple[list, int]]:
     """For 'course', 'bucketed' and 'best': (batches, vocabulary size) from one file's training rows."""
     from siamese import PairBatches, TrainConfig, data_generator, embedded_corpus, read_pairs
-    from siamese.data.tokens import tokenize_questions
+    from siamese.data.vocabulary import tokenize_questions
     from siamese.training.prepare import make_batches, prepare
 
     pairs, count = embedded_corpus().train, flags.batches

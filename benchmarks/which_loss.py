@@ -23,7 +23,7 @@ import numpy as np
 from siamese import embedded_corpus, read_pairs
 from siamese.course.generator import data_generator
 from siamese.course.loss import loss_from_scores
-from siamese.data.tokens import tokenize_questions
+from siamese.data.vocabulary import tokenize_questions
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.evaluation.thresholds import best_threshold
 from siamese.nn.encoder import Encoder

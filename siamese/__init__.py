@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from siamese.data.pairs import QuestionPairs as QuestionPairs, read_pairs as read_pairs
     from siamese.data.questions import read_questions as read_questions
     from siamese.data.tokenizer import word_tokenize as word_tokenize
-    from siamese.data.tokens import tokenize_questions as tokenize_questions
+    from siamese.data.vocabulary import tokenize_questions as tokenize_questions
     from siamese.data.vocabulary import Vocabulary as Vocabulary
     from siamese.errors import (
         ArgumentError as ArgumentError,

@@ -8,20 +8,10 @@ import sys
 from typing import Any
 
 from siamese.cli import arguments as shared
+from siamese.cli import reading
 from siamese.cli.arguments import arg, command, flag
 from siamese.cli.output import Facts, Result, aligned, claim, counted, note, threshold_facts
-from siamese.cli.reading import (
-    kind_of,
-    labelled_pairs,
-    note_cut,
-    note_findings,
-    opened,
-    question_list,
-    reading_options,
-    refuse_flags,
-    same_list,
-    store_answers,
-)  # fmt: skip
+from siamese.cli.reading import labelled_pairs, note_cut, opened, question_list
 from siamese.compat.atomic import explained, open_atomically
 from siamese.compat.progress import elapsed
 from siamese.data.clusters import clusters
@@ -84,14 +74,16 @@ def evaluate(flags: argparse.Namespace) -> Result:
     from siamese.evaluation.report import Evaluation
 
     if flags.queries and flags.relevant and not flags.questions:
-        refuse_flags(flags, "mistakes threshold columns list", "Queries are no labelled pairs")
+        reading.refuse_flags(
+            flags, "mistakes threshold columns list", "Queries are no labelled pairs"
+        )
         return _on_queries(flags)
     if not flags.questions or flags.queries or flags.relevant:
         raise ArgumentError(
             "Pass labelled pairs (--questions FILE), or queries and their answers (--queries FILE and "
             "--relevant FILE)."
         )
-    refuse_flags(flags, "k", "Labelled pairs are no queries")
+    reading.refuse_flags(flags, "k", "Labelled pairs are no queries")
     with opened(flags.index, flags, model=True) as (_, detector):
         pairs = labelled_pairs(flags.questions, flags)
     note_cut(detector, {*pairs.question1, *pairs.question2})
@@ -122,9 +114,9 @@ def _on_queries(flags: argparse.Namespace) -> Result:
     from siamese.evaluation.retrieval import evaluate_retrieval, read_relevance, shared_clusters
 
     queries, depth = question_list(flags.queries, flags), 100 if flags.k is None else flags.k
-    options = reading_options(flags, "bad_rows encoding")
+    options = reading.reading_options(flags, "bad_rows encoding")
     relevance, report = read_relevance(flags.relevant, **options)
-    note_findings(report)
+    reading.note_findings(report)
     texts = dict(zip(queries.ids, queries.questions))
     known = [(text, relevance[name]) for name, text in texts.items() if name in relevance]
     if not known:
@@ -183,13 +175,13 @@ def threshold(flags: argparse.Namespace) -> Result:
     siamese threshold old.index --label 30                    (asks about pairs of the index's questions)
     siamese threshold use --answers labelled.csv --output model.safetensors    (makes a model of an encoder)
     """
-    target, kind = flags.index, kind_of(flags.index)
+    target, kind = flags.index, reading.kind_of(flags.index)
     if flags.label < 0 or not (flags.label or flags.answers):
         raise ArgumentError("Pass --label N, at least 1, to label pairs, or --answers FILE.")
     if kind == "index" and flags.output:
         raise ArgumentError("An index keeps its own threshold; --output is for a model.")
     if not flags.output:
-        refuse_flags(flags, "overwrite", "Without --output FILE no other model is replaced")
+        reading.refuse_flags(flags, "overwrite", "Without --output FILE no other model is replaced")
     output = flags.output
     if kind == "model" and not is_encoder_name(target):
         output = output or target
@@ -199,17 +191,17 @@ def threshold(flags: argparse.Namespace) -> Result:
         claim(place, flags.overwrite or place == same)
     path = flags.answers or shared.answers_file(target)
     if flags.label:
-        refuse_flags(flags, "columns list", "--label asks about pairs and reads none")
+        reading.refuse_flags(flags, "columns list", "--label asks about pairs and reads none")
         claim(path, True, "table")
     if kind == "index" and not (flags.answers and os.path.exists(path)):
         why = f"{target} is an index, whose answers are UTF-8, and no --answers FILE is read"
-        refuse_flags(flags, "bad_rows encoding", why)
+        reading.refuse_flags(flags, "bad_rows encoding", why)
     with opened(target, flags, model=True) as (index, detector):
         pairs = _label(index, path, flags) if flags.label else labelled_pairs(path, flags)
         note_cut(detector, {*pairs.question1, *pairs.question2})
         facts = {"answers": path, "before": round(detector.threshold, 6), "output": output}
         if kind == "index":
-            facts["answers_in_index"] = store_answers(index, pairs, path)
+            facts["answers_in_index"] = reading.store_answers(index, pairs, path)
         advice = "Answer more with the same command, and a larger --label where all were asked."
         if len(pairs) >= ENOUGH and pairs.is_duplicate.sum() < FEW:
             advice = NEAR_MISSES
@@ -236,7 +228,7 @@ def threshold(flags: argparse.Namespace) -> Result:
     if fit["duplicates"] < FEW:
         text += f" A threshold of fewer than {FEW} duplicates is unreliable. {advice}"
     if kind == "questions":
-        text += f" Or give it: siamese duplicates {same_list(flags)} --threshold {cut:.3f}"
+        text += f" Or give it: siamese duplicates {reading.same_list(flags)} --threshold {cut:.3f}"
     return text, facts | fit
 
 
@@ -273,8 +265,8 @@ def _label(index: Any, path: str, flags: argparse.Namespace) -> QuestionPairs:
                 _write_answers(path, answers, flags.encoding)
     finally:  # also after Ctrl-C
         pairs = QuestionPairs(*([answer[at] for answer in answers] for at in range(3)))
-        if kind_of(flags.index) == "index":
-            store_answers(index, pairs, path)
+        if reading.kind_of(flags.index) == "index":
+            reading.store_answers(index, pairs, path)
     return pairs
 
 
@@ -295,7 +287,7 @@ def _read_answers(path: str, flags: argparse.Namespace) -> list[Answer]:
     names = first.translate(SEPARATORS).split(b",")
     is_ours, answers = not first or sorted(names) == sorted(header.encode().split(b",")), []
     if is_ours and any(rows):
-        pairs = read_pairs(path, **reading_options(flags, "bad_rows encoding"))
+        pairs = read_pairs(path, **reading.reading_options(flags, "bad_rows encoding"))
         is_ours, answers = len(pairs) == pairs.report.rows, _answers(pairs)
     if not is_ours:
         raise ArgumentError(

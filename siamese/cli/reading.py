@@ -187,18 +187,13 @@ def opened(
         yield None, detector
     elif not stored and path != "-" and not os.path.lexists(path):
         raise ArgumentError(f"There is no index and no list of questions at {path}.")
-    elif kind != "questions":
+    elif stored or kind != "questions":
         names = OF_LIST if flags.command == "threshold" else LISTS  # Its answers are read, too.
         if flags.command in ("duplicates", "search", "serve", "threshold"):
             refuse_flags(flags, names, f"{path} is an index, which is read as it is")
         with QuestionIndex.open(path, flags.model) as index:
             note_default(index.detector, flags)
             yield index, index.detector
-    elif stored:
-        raise ArgumentError(
-            f"{path} is a list of questions. Make an index of it first: siamese index build "
-            f"{shlex.quote(path)}"
-        )
     else:
         flags.list_since = time.monotonic()
         detector = DuplicateDetector.load(flags.model or "use")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from siamese.errors import CheckpointError
 from siamese.evaluation.metrics import check_scores
 
 
@@ -16,33 +14,25 @@ from siamese.evaluation.metrics import check_scores
 class Calibration:
     """Turns scores into probabilities of being a duplicate; a saved model holds one, as `to_dict`.
 
-    The probability is ``1 / (1 + exp(-(slope * score + intercept)))``, fitted on `n` pairs.
+    The probability is ``1 / (1 + exp(-(slope * score + intercept)))``, fitted on `n` pairs. ValueError for
+    a number that is not finite.
     """
 
     n: int
     slope: float
     intercept: float
 
+    def __post_init__(self) -> None:
+        if not np.isfinite([self.slope, self.intercept]).all():
+            raise ValueError("its numbers are not finite.")
+
     def __call__(self, scores: Any) -> np.ndarray:
         """Probabilities, float64 from 0 to 1, of finite scores of any shape."""
         return logistic(self.slope * np.asarray(scores, np.float64) + self.intercept)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values that JSON can hold; `from_dict` gives the same calibration again."""
+        """As plain values that JSON can hold."""
         return asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Calibration:
-        """From a dict of `to_dict`; CheckpointError where anything is missing, unknown or no number."""
-        try:
-            calibration = cls(**values)
-            if not np.isfinite([calibration.slope, calibration.intercept]).all():
-                raise ValueError("its numbers are not finite.")
-            return calibration
-        except (TypeError, ValueError) as error:
-            raise CheckpointError(
-                f"The calibration is damaged: {error} Train the model again."
-            ) from None
 
 
 def fit_calibration(

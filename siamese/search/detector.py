@@ -121,18 +121,14 @@ class DuplicateDetector(Decisions):
         return cls.from_encoder(USE)
 
     @classmethod
-    def from_encoder(cls, encoder: Any, *, threshold: float | None = None) -> DuplicateDetector:
+    def from_encoder(cls, encoder: Any) -> DuplicateDetector:
         """A detector of an encoder alone; see `fitted` for a threshold from labelled pairs.
 
-        Args:
-          encoder: a name, a path, an object or a function, see `siamese.search.encoders.find_encoder`,
-            also for what it raises.
-          threshold: cosine above which two questions are duplicates; `UNLABELLED_THRESHOLD` where None.
+        The encoder is a name, a path, an object or a function: see `siamese.search.encoders.find_encoder`,
+        also for what it raises.
         """
-        encoder = find_encoder(encoder)
-        card = {"encoder": encoder.name}
-        if threshold is None:
-            threshold, card["threshold_from"] = UNLABELLED_THRESHOLD, "default"
+        encoder, threshold = find_encoder(encoder), UNLABELLED_THRESHOLD
+        card = {"encoder": encoder.name, "threshold_from": "default"}
         return cls(None, None, None, encoder=encoder, threshold=threshold, card=card)
 
     def fitted(self, pairs: Any) -> DuplicateDetector:
@@ -380,20 +376,20 @@ class DuplicateDetector(Decisions):
 
         A mark is no word. An encoder knows the words of all but `unread` questions.
         """
-        unread = np.ones(len(questions), bool)
-        if self.encoder is not None:
-            texts = (without_greeting(cleaned(text)) for text in questions)
-            unread[:] = list(map(self.encoder.unread, texts))
-        if self.tower is None or not unread.any():
-            return unread
 
         def has_known(words: list[str]) -> bool:
             return any(w in self.vocabulary and has_words(w) for w in words)
 
-        # Most texts have a known word between blanks; the others are read as the tower reads them.
-        lower, read = str.lower if self.vocabulary.folded else str, self.vocabulary.read
-        known = (
-            has_known(lower(t).split()) or has_known(word_tokenize(read(t[:LONGEST])))
-            for t in map(self.as_read, questions)
-        )
-        return unread & ~np.fromiter(known, bool)
+        def is_unknown(text: str) -> bool:
+            if self.encoder and not self.encoder.unread(without_greeting(cleaned(text))):
+                return False
+            if self.tower is None:
+                return True
+            text, vocabulary = self.as_read(text), self.vocabulary
+            # Most texts have a known word between blanks; the others are read as the tower reads them.
+            words = (text.lower() if vocabulary.folded else text).split()
+            return not has_known(words) and not has_known(
+                word_tokenize(vocabulary.read(text[:LONGEST]))
+            )
+
+        return np.array(list(map(is_unknown, questions)), bool)

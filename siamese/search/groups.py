@@ -28,11 +28,10 @@ Rule = tuple[float, Callable | None]
 
 
 class Member(NamedTuple):
-    """A question in a duplicate group, whose central question is the one nearest to the group's mean."""
+    """A question in a group of duplicates, of which the first is central: nearest to the group's mean."""
 
     row: int  # its place in the list
     similarity: float  # cosine with the central question
-    is_central: bool
 
 
 def duplicate_groups(vectors: Any, threshold: float | None = None) -> list[list[Member]]:
@@ -98,8 +97,7 @@ def _members(vectors: np.ndarray, rows: np.ndarray) -> list[Member]:
     order = np.argsort(-similarity, kind="stable")
     level = np.cumsum(np.diff(similarity[order], prepend=2) < -ROUNDING)
     order = order[np.lexsort((order, level, order != central))]
-    columns = rows[order], similarity[order], order == central
-    return list(map(Member, *(column.tolist() for column in columns)))
+    return list(map(Member, rows[order].tolist(), similarity[order].tolist()))
 
 
 def bound_labels(
@@ -175,8 +173,8 @@ def _ranks(
     """A number for each row; of a group the question with the least is kept."""
     rows = [member.row for member in members]
     column, _, end = keep.rpartition("=")
-    if keep == "central":
-        return {member.row: not member.is_central for member in members}
+    if keep == "central":  # The first member of a group is.
+        return {row: at for at, row in enumerate(rows)}
     if keep == "first":
         return dict.fromkeys(rows, 0)
     if keep == "longest":

@@ -6,7 +6,7 @@ questions are duplicates is better read off the parts one by one: see docs/topic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -40,7 +40,7 @@ class PartsCurve:
         numbers = [self.intercept, *self.weights, *self.borders, *self.cosines, self.shift]
         good = np.isfinite(numbers).all() and len(self.borders) == len(self.cosines)
         if not good or not 0 < self.steepness < np.inf:
-            raise CheckpointError("The curve of the parts is damaged: train the model again.")
+            raise ValueError("its numbers are not those of a curve.")
 
     def logits(self, cosines: np.ndarray) -> np.ndarray:
         """The model's own logits, float64 [n], before `steepness` and `shift`."""
@@ -87,13 +87,13 @@ class PartsCurve:
 
 def calibration_of(values: Mapping[str, Any]) -> Calibration | PartsCurve:
     """A calibration from its `to_dict`; CheckpointError where anything is missing, unknown or no number."""
-    if "borders" not in values:
-        return Calibration.from_dict(values)
     try:
+        if "borders" not in values:
+            return Calibration(**values)
         return PartsCurve(**{k: tuple(v) if type(v) is list else v for k, v in values.items()})
     except (TypeError, ValueError) as error:
         raise CheckpointError(
-            f"The curve of the parts is damaged: {error} Train the model again."
+            f"The calibration is damaged: {error} Train the model again."
         ) from None
 
 
@@ -140,11 +140,6 @@ def with_products(cosines: np.ndarray) -> np.ndarray:
     return np.concatenate([cosines, cosines[:, one] * cosines[:, two]], axis=1)
 
 
-def _shares_present(vectors: np.ndarray, shares: np.ndarray, places: Iterable[slice]) -> np.ndarray:
-    """The sum of the shares of the parts that each vector, [n, d], has numbers of: float32 [n]."""
-    return np.stack([vectors[:, place].any(axis=1) for place in places], axis=1) @ shares
-
-
 class Decisions:
     """What a model decides about pairs of its vectors, by its threshold, shares and calibration."""
 
@@ -178,8 +173,9 @@ class Decisions:
         shares, places = np.array([*self.shares.values()], np.float32), self.places.values()
         products = [np.vecdot(vectors[:, place], others[..., place]) for place in places]
         # A vector without some part was made longer, to length 1: see `DuplicateDetector.joined`.
-        lengths = [_shares_present(side, shares, places) for side in (vectors, others)]
-        scale = np.sqrt(lengths[0] * lengths[1])[:, None]
+        sides = [[side[:, place].any(axis=1) for place in places] for side in (vectors, others)]
+        one, two = (shares @ np.stack(present) for present in sides)  # the shares that are present
+        scale = np.sqrt(one * two)[:, None]
         return np.clip(np.stack(products, axis=1) / shares * scale, -1, 1)
 
     def scores_of(self, vectors: np.ndarray, others: np.ndarray) -> np.ndarray:

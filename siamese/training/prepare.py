@@ -13,8 +13,7 @@ from siamese.data.clusters import clusters, transitive_closure
 from siamese.data.hard_negatives import SimilarQuestions
 from siamese.data.pairs import QuestionPairs
 from siamese.data.text import folded
-from siamese.data.tokens import tokenize_questions
-from siamese.data.vocabulary import Vocabulary
+from siamese.data.vocabulary import Vocabulary, tokenize_questions
 from siamese.errors import ArgumentError, DataError
 from siamese.nn.ragged import Ragged
 from siamese.training.config import TrainConfig

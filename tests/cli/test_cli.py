@@ -49,7 +49,7 @@ def test_errors_are_one_message_and_exit_code_2(tmp_path, refused):
         ("grade q.csv", "q.csv is no notebook"),
         ("index build q.csv --model model --output model", "is no index, and is not replaced"),
         ("index build no.csv --model model", "no file no.csv. A pipe needs --output INDEX"),
-        ("index add q.csv q.csv", "q.csv is a list of questions. Make an index of it first"),
+        ("index add q.csv q.csv", "it holds no index: an index is one file. Make one: siamese"),
         ("match q.csv q.csv --model model -k 0", "at least 1"),
         ("index remove q.index #7", "siamese index remove q.index --ids '#7'"),
         ("duplicates q.csv --model model --pairs --regroup", "leave out --regroup"),

@@ -79,7 +79,7 @@ def test_every_model_but_the_courses_reads_folded_text():
     assert folding.without_known_words(["xyzzy plugh", "IT", "ошибка？"]).tolist() == [1, 0, 1]
     assert folding.cut(["it " * 512, "it " * 513, "far"]) == 1
     lengths = DuplicateDetector.from_encoder(
-        lambda texts: [[len(t), t.count("A"), 1.0] for t in texts], threshold=0.9
+        lambda texts: [[len(t), t.count("A"), 1.0] for t in texts]
     )
     assert lengths.similarity("pass\u00adword", "password") == pytest.approx(1)
     for one, other in (("“A” or ‘b’", "\"A\" or 'b'"), ("A–B — c", "A-B - c"), ("A\x0bb", "A b")):

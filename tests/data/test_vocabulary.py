@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from siamese.data.tokens import tokenize_questions
-from siamese.data.vocabulary import Vocabulary, word_tokenize
+from siamese.data.vocabulary import Vocabulary, tokenize_questions, word_tokenize
 from siamese.errors import ArgumentError
 
 

@@ -150,7 +150,7 @@ def test_a_fit_reaches_the_minimum_of_platts_loss_and_travels_through_json():
     target = np.where(labels, (ones + 1) / (ones + 2), 1 / (zeros + 2))
     error = 1 / (1 + np.exp(-(fit.slope * scores + fit.intercept))) - target
     assert np.abs([error.mean(), (error * scores).mean()]).max() < 1e-6  # the gradient
-    assert Calibration.from_dict(json.loads(json.dumps(fit.to_dict()))) == fit
+    assert Calibration(**json.loads(json.dumps(fit.to_dict()))) == fit
     fresh, truth = drawn(8000, seed=1)
     assert expected_calibration_error((fresh + 1) / 2, truth) > 0.1
     assert expected_calibration_error(fit_calibration(*drawn(4000))(fresh), truth) < 0.02

@@ -22,7 +22,7 @@ def detector(request):
 
 
 def of_letters(**options):
-    return DuplicateDetector.from_encoder(letters, **({"threshold": 0.9} | options))
+    return DuplicateDetector(None, None, None, encoder=letters, threshold=0.9, **options)
 
 
 def unit_letters(texts):
@@ -156,7 +156,7 @@ def test_a_text_that_one_part_has_no_vector_for_has_the_other_parts_own_cosines(
 def test_a_threshold_is_given_fitted_or_the_default():
     first, second = TEXTS * 2, [*TEXTS, *TEXTS[1:], TEXTS[0]]
     labels = [1] * 4 + [0] * 4
-    default = of_letters(threshold=None)
+    default = DuplicateDetector.from_encoder(letters)
     detector = default.fitted(QuestionPairs(first, second, labels))
     assert (detector.similarity(first, second)[:4] > detector.threshold).all()
     assert detector.probabilities_of(detector.threshold) == pytest.approx(0.5, abs=1e-6)

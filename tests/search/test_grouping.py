@@ -75,7 +75,6 @@ def test_average_linkage_is_scipys(monkeypatch, most_pairs, threshold):
     sizes = [len(group) for group in found]
     assert sizes == sorted(sizes, reverse=True) and sizes[0] > 2
     for group in found:
-        assert [m.is_central for m in group] == [True] + [False] * (len(group) - 1)
         similarities = [m.similarity for m in group]
         assert similarities[0] == pytest.approx(1, abs=2e-3)
         assert similarities[1:] == sorted(similarities[1:], reverse=True)
@@ -85,7 +84,7 @@ def test_rounding_does_not_order_the_questions_of_a_group():
     same = np.array([[1, 0], [1, 0], [1, 0], [0.9, 0.43588989]], np.float32)
     for noise in np.random.default_rng(0).uniform(-2e-7, 2e-7, (40, 4, 2)).astype(np.float32):
         (group,) = duplicate_groups(same + noise, 0.5)
-        assert [member.row for member in group] == [0, 1, 2, 3] and group[0].is_central
+        assert [member.row for member in group] == [0, 1, 2, 3]
 
 
 def test_new_questions_join_the_group_with_the_best_mean():

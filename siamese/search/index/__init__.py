@@ -44,7 +44,7 @@ class Added(NamedTuple):
     skipped: int  # They were there.
 
 
-class QuestionIndex(AbstractContextManager):
+class QuestionIndex(AbstractContextManager["QuestionIndex"]):
     """Questions encoded once and searched many times; threads and processes may share it.
 
     Ids are text; whole numbers become their decimal text. What another process changes in the file, the
@@ -56,9 +56,6 @@ class QuestionIndex(AbstractContextManager):
       >>> index.search("What is your age?", k=1)[0].question  # doctest: +SKIP
       'How old are you?'
     """
-
-    def __enter__(self) -> QuestionIndex:
-        return self
 
     def __init__(self, detector: DuplicateDetector, file: IndexFile, state: State):
         """For `build` and `open`: an open file, its model, questions and settings."""
