@@ -84,7 +84,7 @@ def demo(flags: argparse.Namespace) -> Result:
     questions = handwritten_questions()
     texts = [own["question"] for own in questions]
     index = QuestionIndex.build(DuplicateDetector.pretrained(), texts)
-    hits, by_hand = index.search(ASKED, 1), _pair_figures(index.groups(), questions)
+    hits, by_hand = index.search(ASKED, 1), _pair_figures(index.grouped().groups, questions)
     table, names = [["model", "accuracy", "ROC AUC"]], ("accuracy", "roc_auc")
     table += [[model, *(f"{row[n]:.4f}" for n in names)] for model, row in figures.items()]
     table.append(["always no", f"{1 - corpus.test.base_rate:.4f}", ""])

@@ -66,9 +66,8 @@ def index_build(flags: argparse.Namespace) -> Facts:
     reading.build_index(detector, questions, path=output, model=model, reading=kept).close()
     note(f'Ask it: siamese search {quote(output)} "..."')
     facts = {"output": output, "questions": len(questions.ids)}
-    facts["left_out"] = questions.report.rows - questions.report.kept
-    seconds = round(time.monotonic() - begun, 1)
-    return {**facts, "bytes": os.path.getsize(output), "seconds": seconds}
+    facts |= {"left_out": questions.report.left_out, "bytes": os.path.getsize(output)}
+    return {**facts, "seconds": round(time.monotonic() - begun, 1)}
 
 
 @command(A_FILE, A_LIST, *shared.READ_LIST, shared.MODEL)
@@ -99,8 +98,8 @@ def index_add(flags: argparse.Namespace) -> Facts:
         reading.note_cut(detector, texts)
         with elapsed(f"Encoding {counted(len(texts), 'question')}"):
             _, added, replaced, skipped = index.add(texts, ids=ids, columns=questions.columns)
-        facts, report = {"added": added, "replaced": replaced, "skipped": skipped}, questions.report
-        return {**facts, "left_out": report.rows - report.kept, "questions": len(index)}
+        facts = {"added": added, "replaced": replaced, "skipped": skipped}
+        return {**facts, "left_out": questions.report.left_out, "questions": len(index)}
 
 
 @command(

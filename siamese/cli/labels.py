@@ -12,10 +12,11 @@ from siamese.cli import reading
 from siamese.cli.arguments import arg, command, flag
 from siamese.cli.output import Facts, Result, aligned, claim, counted, note, threshold_facts
 from siamese.cli.reading import labelled_pairs, note_cut, opened, question_list
-from siamese.compat.atomic import explained, open_atomically
+from siamese.compat.atomic import open_atomically
 from siamese.compat.progress import elapsed
 from siamese.data.clusters import clusters
 from siamese.data.pairs import QuestionPairs, read_pairs
+from siamese.data.readers.reading import open_rows
 from siamese.errors import ArgumentError, DataError
 from siamese.evaluation.asking import Answer, next_candidate, pair_key, shown, similar_candidates
 from siamese.search.display import csv_line
@@ -32,8 +33,6 @@ NEAR_MISSES = (
 WEIGHTS = [tenths / 10 for tenths in range(11)]  # of the vectors, from which one is chosen
 MODES = ("hybrid", "vectors", "words")
 HEADER = "question1", "question2", "is_duplicate"
-MARKS = b"\xef\xbb\xbf\xff\xfe"  # the bytes of byte order marks
-SEPARATORS = bytes.maketrans(b";\t|", b",,,")
 
 
 @command(arg("questions", metavar="FILE", help="a file of labelled pairs"), *shared.READ_PAIRS)
@@ -279,22 +278,20 @@ def _read_answers(path: str, flags: argparse.Namespace) -> list[Answer]:
 
     ArgumentError where it has more than answers, which would be lost when it is written again.
     """
-    if not os.path.exists(path):
+    if not os.path.exists(path) or (os.path.isfile(path) and not os.path.getsize(path)):
         return []
-    header = ",".join(HEADER)
-    with explained(path, "read", DataError), open(path, "rb") as file:
-        first, *rows = file.read().translate(None, b'\0"').lstrip(MARKS).splitlines() or [b""]
-    names = first.translate(SEPARATORS).split(b",")
-    is_ours, answers = not first or sorted(names) == sorted(header.encode().split(b",")), []
-    if is_ours and any(rows):
-        pairs = read_pairs(path, **reading.reading_options(flags, "bad_rows encoding"))
-        is_ours, answers = len(pairs) == pairs.report.rows, _answers(pairs)
-    if not is_ours:
+    options = reading.reading_options(flags, "bad_rows encoding")
+    with open_rows(path, names={*HEADER}, **options) as rows:
+        is_ours = sorted(rows.header) == sorted(HEADER)
+        if is_ours and not [*rows]:
+            return []
+    pairs = read_pairs(path, **options) if is_ours else ()
+    if not is_ours or len(pairs) < pairs.report.rows:
         raise ArgumentError(
-            f"{path} is no table of answers alone (the columns {header}), and would be written anew. Name "
-            "another file (--answers), or leave --label out."
+            f"{path} is no table of answers alone (the columns {','.join(HEADER)}), and would be written "
+            "anew. Name another file (--answers), or leave --label out."
         )
-    return answers
+    return _answers(pairs)
 
 
 def _write_answers(path: str, answers: list[Answer], encoding: str | None) -> None:

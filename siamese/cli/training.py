@@ -13,8 +13,7 @@ from siamese.cli.arguments import arg, command, flag
 from siamese.cli.output import Facts, Result, claim, counted, note
 from siamese.cli.reading import labelled_pairs
 from siamese.compat.progress import elapsed
-from siamese.data.pairs import QuestionPairs
-from siamese.data.split import check_both_labels, split
+from siamese.data.pairs import QuestionPairs, check_both_labels, split
 from siamese.errors import ArgumentError
 from siamese.evaluation.asking import pair_key
 from siamese.search.detector import DuplicateDetector

@@ -143,9 +143,9 @@ class DuplicateDetector(Decisions):
 
     def with_fit(self, fit: Mapping[str, Any]) -> DuplicateDetector:
         """The same model with another threshold and calibration, as plain values."""
-        detector, calibration = copy.copy(self), fit["calibration"]
+        detector = copy.copy(self)
         detector.threshold = float(fit["threshold"])
-        detector.calibration = calibration_of(calibration) if calibration else None
+        detector.calibration = calibration_of(fit["calibration"])
         source = fit.get("threshold_from", "labels")
         detector.card = {**self.card, "threshold_fit": dict(fit), "threshold_from": source}
         return detector

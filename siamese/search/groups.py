@@ -40,7 +40,7 @@ def duplicate_groups(vectors: Any, threshold: float | None = None) -> list[list[
     Args:
       vectors: float32 [n, d], of length 1; or a `QuestionIndex`, whose stored groups stay as they are.
       threshold: groups are joined where their mean cosine is above it; needed for vectors. Of an index
-        without it: the groups of its method `groups`, which answers bind.
+        without it: the groups of its method `grouped`, which answers bind.
 
     Returns:
       The groups of two and more, the largest first (of equal size, the one that starts first); in a
@@ -55,7 +55,7 @@ def duplicate_groups(vectors: Any, threshold: float | None = None) -> list[list[
       [[2, 3]]
     """
     if hasattr(vectors, "snapshot") and threshold is None:
-        return vectors.groups()
+        return vectors.grouped().groups
     if hasattr(vectors, "snapshot"):
         entries, vectors, detector, *_ = vectors.snapshot()
         texts = [entry["question"] for entry in entries]

@@ -121,8 +121,7 @@ def read_model(path: str | os.PathLike) -> DuplicateDetector:
         options |= {"card": dict(facts["card"]), "head": arrays.pop("head", None)}
         if not math.isfinite(options["threshold"]):
             raise ValueError(f"its threshold is {options['threshold']}")
-        if facts["calibration"] is not None:
-            options["calibration"] = calibration_of(facts["calibration"])
+        options["calibration"] = calibration_of(facts["calibration"])
         if frozen is not None:
             options["encoder"] = saved_encoder(path, frozen)
         if tower is None:

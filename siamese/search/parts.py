@@ -85,8 +85,10 @@ class PartsCurve:
         return asdict(self)
 
 
-def calibration_of(values: Mapping[str, Any]) -> Calibration | PartsCurve:
+def calibration_of(values: Mapping[str, Any] | None) -> Calibration | PartsCurve | None:
     """A calibration from its `to_dict`; CheckpointError where anything is missing, unknown or no number."""
+    if values is None:
+        return None
     try:
         if "borders" not in values:
             return Calibration(**values)
@@ -120,12 +122,9 @@ def fit_parts(part_cosines: np.ndarray, cosines: np.ndarray, labels: np.ndarray)
     borders = tuple(np.linspace(0.05, 0.95, 19).tolist())
     curve = PartsCurve(len(x), intercept, tuple(weights.tolist()), borders, borders)
     probabilities = curve(part_cosines)
-    lowest, cosine_cuts = -1.0, []
-    for border in borders:
-        above = cosines[probabilities > border]
-        lowest = max(lowest, float(np.quantile(above, LEFT_OUT))) if len(above) else lowest
-        cosine_cuts.append(lowest)
-    return replace(curve, cosines=tuple(cosine_cuts))
+    above = (cosines[probabilities > border] for border in borders)
+    cuts = [np.quantile(some, LEFT_OUT) if len(some) else -1.0 for some in above]
+    return replace(curve, cosines=tuple(np.maximum.accumulate(cuts).tolist()))
 
 
 def with_products(cosines: np.ndarray) -> np.ndarray:

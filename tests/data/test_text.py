@@ -6,7 +6,7 @@ import pytest
 from small_models import make_detector
 
 from siamese import DuplicateDetector, TrainConfig
-from siamese.data.repeated import repeated_lines, without_lines
+from siamese.data.questions import repeated_lines, without_lines
 from siamese.data.text import cleaned, folded, without_greeting
 
 INVISIBLE = "\x00\x7f\x1b\u00ad\u200b\u200c\u200d\u200e\u200f\u202a\u202e\u2060\u2066"

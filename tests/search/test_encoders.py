@@ -94,7 +94,7 @@ def test_use_gives_zeros_where_it_knows_nothing(use):
     assert detector.without_known_words([*texts, *known]).tolist() == [1] * 14 + [0] * len(known)
     assert detector.unknown_words("Is नमस्ते ऑर्डर, here 😀?") == ["नमस्ते", "ऑर्डर"]
     index = QuestionIndex.build(detector, [*orders, "How old are you?", "What is your age?"])
-    assert [[member.row for member in group] for group in index.groups(0.1)] == [[5, 6]]
+    assert [[member.row for member in group] for group in index.grouped(0.1).groups] == [[5, 6]]
     assert {member.row for group in duplicate_groups(index, -1) for member in group} == {5, 6}
     assert [hit.question for hit in index.search("भारत?")] == orders[:1]  # by words
     index.add(["What is ___?"])

@@ -43,7 +43,7 @@ def contents(index):
 
 
 def ids_of(index, *args, **options):
-    entries, groups = index.entries, index.groups(*args, **options)
+    entries, groups = index.entries, index.grouped(*args, **options).groups
     return {frozenset(entries[m.row]["id"] for m in group) for group in groups}
 
 
@@ -54,7 +54,7 @@ def ids_of(index, *args, **options):
 def test_empty_index_finds_nothing(detector, tmp_path, in_memory):
     index = QuestionIndex.build(detector, [], path=None if in_memory else tmp_path / "i")
     assert index.search("how far") == [] and index.search(["how", "far"], k=3) == [[], []]
-    assert len(index) == 0 and index.entries == index.groups() == []
+    assert len(index) == 0 and index.entries == index.grouped().groups == []
     assert index.add([]) == index.add([], ids=[], columns=[]) == ([], 0, 0, 0)
     index.add(["how far"])
     assert index.search("how far")[0].similarity == pytest.approx(1, abs=1e-6)
@@ -148,7 +148,7 @@ def test_additions_and_removals_are_those_of_a_dict(detector, tmp_path, in_memor
 
 def test_groups_of_a_former_threshold_go(detector, path):
     reader, writer = (QuestionIndex.open(path, detector) for _ in range(2))
-    writer.groups(0.5)
+    writer.grouped(0.5)
     assert reader.grouped().threshold == 0.5
     writer.set_threshold(FIT)
     assert reader.grouped().threshold == reader.detector.threshold == 0.123
@@ -161,9 +161,13 @@ def test_groups_are_stored_extended_and_remade(detector, tmp_path):
     questions = random_questions(150)
     index = QuestionIndex.build(detector, questions, path=tmp_path / "i")
     other = QuestionIndex.open(tmp_path / "i", detector)
-    assert index.groups(0.97) == duplicate_groups(index.vectors, 0.97) == other.groups()
+    assert (
+        index.grouped(0.97).groups
+        == duplicate_groups(index.vectors, 0.97)
+        == other.grouped().groups
+    )
     with pytest.raises(ArgumentError, match=r"threshold 0\.97.*--regroup"):
-        other.groups(0.9)
+        other.grouped(0.9)
     before = ids_of(index)
     # A copy joins its question's group, or forms one with it; equal new ones share a group, but for
     # those without any word that the model knows.
@@ -183,14 +187,14 @@ def test_groups_are_stored_extended_and_remade(detector, tmp_path):
     index.add_answers(QuestionPairs(["rice rice how"], ["zzz qqq"], [1]))
     assert sum("z1" in ids for ids in ids_of(index)) == 1
     index.remove(["z1", "z2", "z3"])
-    assert duplicate_groups(index, 0.97) == duplicate_groups(index) == index.groups()
-    assert index.groups(0.9, regroup=True) == duplicate_groups(index.vectors, 0.9)
+    assert duplicate_groups(index, 0.97) == duplicate_groups(index) == index.grouped().groups
+    assert index.grouped(0.9, regroup=True).groups == duplicate_groups(index.vectors, 0.9)
 
 
 def test_answers_bind_groups_at_once_until_they_are_taken_back(detector, tmp_path):
     questions = list(dict.fromkeys(random_questions(150)))
     index = QuestionIndex.build(detector, questions, path=tmp_path / "i")
-    groups, plain = index.groups(0.97), ids_of(index)
+    groups, plain = index.grouped(0.97).groups, ids_of(index)
     one, two = (questions[member.row] for member in groups[0][:2])
     far = questions[min({*range(len(questions))} - {m.row for group in groups for m in group})]
     pairs = QuestionPairs([one, two, "not there"], [two.upper(), far, one], [0, 1, 1])
@@ -304,7 +308,7 @@ def test_an_index_on_a_full_disk_is_searched_and_changed_once_there_is_space(det
         with open(disk / "filler", "wb") as filler:
             os.posix_fallocate(filler.fileno(), 0, state.f_bavail * state.f_frsize)
         index = QuestionIndex.open(disk / "i", detector)
-        assert len(index.search("how far", k=300)) == 200 and index.groups(0.9) is not None
+        assert len(index.search("how far", k=300)) == 200 and index.grouped(0.9).groups is not None
         for change in (lambda: index.add("far old"), lambda: index.remove([3])):
             with pytest.raises(CheckpointError, match="the disk is full"):
                 change()
@@ -326,7 +330,7 @@ def test_a_closed_index_is_one_file_and_opens_where_nothing_can_be_written(
     shutil.copy(path, tmp_path / "copy")
     monkeypatch.setattr(os, "access", lambda *args: False)
     copy = QuestionIndex.open(tmp_path / "copy", detector)
-    assert copy.search("how old")[0].id == "1" and copy.groups(0.9) is not None
+    assert copy.search("how old")[0].id == "1" and copy.grouped(0.9).groups is not None
     with pytest.raises(CheckpointError, match="read-only"):
         copy.add("rice")
     assert sorted(os.listdir(tmp_path)) == ["copy", "i"]

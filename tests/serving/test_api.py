@@ -93,7 +93,7 @@ def test_answers_are_those_of_the_index(address):
     assert [word["word"] for word in explanation["words1"]] == ["how", "far"]
     assert explanation["words2"][0]["effect"] is None and explanation["threshold"] == 0.9
 
-    groups, table = index.groups(), post(address, "groups", offset=1, limit=2)
+    groups, table = index.grouped().groups, post(address, "groups", offset=1, limit=2)
     assert [row["id"] for row in table["rows"]] == [str(m.row) for m in groups[0][1:3]]
     assert (table["groups"], table["total"]) == (len(groups), sum(map(len, groups)))
     assert post(address, "info")["questions"] == len(OLD)

@@ -129,7 +129,7 @@ def test_groups_hits_and_pairs_are_decided_by_the_curve():
     model, _ = taught(1000)
     texts = list(dict.fromkeys(questions_of(90, 3).question1))
     with QuestionIndex.build(model, texts) as index:
-        groups = [[texts[member.row] for member in group] for group in index.groups()]
+        groups = [[texts[member.row] for member in group] for group in index.grouped().groups]
         assert len(groups) > 3
         assert all(model.predict(*group) for group in groups if len(group) == 2)
         for hit in index.search(texts[0], k=5, mode="vectors"):

@@ -14,8 +14,7 @@ from killed_training import killed_runs
 
 from siamese import CheckpointError, DataError, DuplicateDetector, SiameseError, Trainer
 from siamese.cli.main import main
-from siamese.data.pairs import QuestionPairs
-from siamese.data.split import split
+from siamese.data.pairs import QuestionPairs, split
 from siamese.data.tokenizer import word_tokenize
 from siamese.search.model_file import read_file
 from siamese.training.config import TrainConfig

@@ -27,7 +27,7 @@ class ReadReport:
       path, format: the file, and its format in words.
       bad_rows: 'refuse' the file for a row that cannot be read, or 'skip' the row; else ArgumentError.
       unit: what the numbers count from 1: 'line', or 'row' of a table.
-      rows, kept: data rows read so far, and those of them that became pairs (or questions).
+      rows: data rows read so far.
       findings: kind (a key of `KINDS`) -> its lines (from 1); empty where there was nothing.
       first_problem: the first bad row, in words.
       repeated: the lines that stand in many bodies of a list.
@@ -39,7 +39,6 @@ class ReadReport:
     bad_rows: str = "refuse"
     unit: str = "line"
     rows: int = 0
-    kept: int = 0
     findings: dict[str, list[int]] = field(default_factory=dict)
     first_problem: str = ""
     repeated: list[str] = field(default_factory=list)
@@ -68,8 +67,13 @@ class ReadReport:
         """How often `kind` occurred."""
         return len(self.findings.get(kind, ()))
 
+    @property
+    def left_out(self) -> int:
+        """The data rows that became no pair (or question)."""
+        return sum(map(self.count, ("bad", "empty", "wordless")))
+
     def __str__(self) -> str:
-        head = f"{self.path}: {self.rows:,} rows read, {self.kept:,} kept"
+        head = f"{self.path}: {self.rows:,} rows read, {self.rows - self.left_out:,} kept"
         head += f" ({self.format})" if self.format else ""
         return "\n  ".join([head, *self.finding_lines()])
 

@@ -17,7 +17,7 @@ from siamese.data.text import has_words
 from siamese.errors import ArgumentError, CheckpointError
 from siamese.search import model_file
 from siamese.search.detector import DuplicateDetector
-from siamese.search.groups import Member, linked_labels
+from siamese.search.groups import linked_labels
 from siamese.search.index import rows as rows_of
 from siamese.search.index import stored_groups
 from siamese.search.index.file import REMAKE, IndexFile, settings, write_settings
@@ -199,7 +199,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         """Stores a threshold and a calibration of the index's own; {} brings back those of the model.
 
         `fit` is as `siamese.evaluation.thresholds.FittedThreshold.to_dict` makes it. Stored groups go: the
-        next call of `groups` makes them by the new threshold.
+        next call of `grouped` makes them by the new threshold.
         """
         with self._moment(change=True) as db:
             write_settings(db, fit=dict(fit), grouping=None)
@@ -217,24 +217,19 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
 
     # ---- Groups and answers ----
 
-    def groups(
-        self, threshold: float | None = None, *, regroup: bool = False
-    ) -> list[list[Member]]:
-        """The groups of duplicates, by average linkage, as of `siamese.search.groups.duplicate_groups`.
+    def grouped(self, threshold: float | None = None, *, regroup: bool = False) -> Snapshot:
+        """The groups of duplicates, with the questions and vectors of the same moment.
 
-        The first call makes and stores them, and `add` extends them; `regroup` makes them again. A pair
-        that was answered "duplicate" shares a group, and a pair that was answered "different" never does.
-        Questions without any word that the model knows are in no group but by an answer. The threshold is
-        that of the stored groups where it is None, else the index's own.
+        They are as those of `siamese.search.groups.duplicate_groups`. The first call makes and stores them,
+        and `add` extends them; `regroup` makes them again. A pair that was answered "duplicate" shares a
+        group, and a pair that was answered "different" never does. Questions without any word that the
+        model knows are in no group but by an answer. The threshold is that of the stored groups where it is
+        None, else the index's own.
 
         Raises:
           ArgumentError: stored groups were made with another threshold.
           DataError: answers that contradict each other.
         """
-        return self.grouped(threshold, regroup=regroup).groups
-
-    def grouped(self, threshold: float | None = None, *, regroup: bool = False) -> Snapshot:
-        """`groups`, with the questions and vectors of the same moment."""
         with self._moment() as db:
             state, detector, stored = self._state, self._detector, self._facts.get("grouping")
             if stored and not regroup:
@@ -246,13 +241,13 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         change = not self._file.read_only
         with self._moment(change) as db:
             anew = threshold is None and self._detector.fit != detector.fit  # fitted meanwhile
-            if change and not anew:  # Meanwhile questions may have gone or come, too.
-                stored_groups.write_labels(db, state, linked, self._state, cut)
-                stored_groups.extend(db, self._state, self._detector)
-                linked = stored_groups.read_labels(db, self._state)
-            if not anew:
+            if not change:
                 return stored_groups.snapshot(db, self._state, self._detector, linked, cut)
-        return self.grouped(threshold, regroup=regroup)
+            if (
+                not anew
+            ):  # Meanwhile questions may have gone or come, too: the end of a change adds these.
+                stored_groups.write_labels(db, state, linked, self._state, cut)
+        return self.grouped(threshold, regroup=regroup and anew)
 
     def snapshot(self) -> Snapshot:
         """The questions, vectors and model of one moment, without groups."""
