@@ -207,6 +207,7 @@ def doctor(flags: argparse.Namespace) -> Facts:
     versions = {package.name.replace("_", "-"): package.version for package in installed}
     for line in importlib.metadata.requires("siamese-questions") or ():
         name, extra = re.match(r"[\w-]+", line)[0], re.search(r'extra == "(\w+)"', line)
+        name = name.replace("_", "-")
         packages[name] = versions.get(name, "not installed")
         if extra:
             packages[name] += f" (extra {extra[1]})"

@@ -39,15 +39,23 @@ def prepare() -> None:
     )
     # NumPy functions that Trax's own code calls by their old names.
     warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"(trax|gin|gym)(\.|$)")
-    for module, mend in _MENDS.items():
+    for module, mend in _AFTER.items():
         after_import(module, mend)
 
 
 def after_import(module: str, action: Callable[[types.ModuleType], None]) -> None:
     """Runs ``action(module)`` whenever that module has been imported: at once where it already is."""
     if module in sys.modules:
-        action(sys.modules[module])
+        _mend(action, sys.modules[module])
     _after_import.setdefault(module, []).append(action)
+
+
+def _mend(action: Callable, *module: types.ModuleType) -> None:
+    """Calls a function; where it has a docstring, this says "what: why" for `siamese doctor`."""
+    action(*module)
+    if action.__doc__:
+        name, _, why = action.__doc__.rstrip(".").partition(": ")
+        patched[name] = why
 
 
 class _Hooks:
@@ -71,7 +79,7 @@ def _execute(loader: importlib.abc.Loader, module: types.ModuleType) -> None:
     with _easing_import_of_trax() if module.__name__ == "trax" else nullcontext():
         loader.exec_module(module)
     for action in _after_import[module.__name__]:
-        action(module)
+        _mend(action, module)
 
 
 @contextmanager
@@ -95,39 +103,28 @@ def _easing_import_of_trax():
 # ---- Old names and known faults ----
 
 
-def _jax_functions(jax: types.ModuleType) -> None:
-    # Where the old names still exist they warn at each use, for Trax's user to read.
-    jax.host_count, jax.host_id = jax.process_count, jax.process_index
-    patched["jax.host_count, jax.host_id"] = "leaving JAX; Trax's Loop asks for them"
-
-
-def _device_array(xla: types.ModuleType) -> None:
-    vars(xla).setdefault("DeviceArray", sys.modules["jax"].Array)
-    patched["jax.interpreters.xla.DeviceArray"] = "left JAX; the course imports it (now jax.Array)"
+def _old_names(jax: types.ModuleType) -> None:
+    """jax.host_count, jax.interpreters.xla.DeviceArray: leaving or gone; Loop or the course ask for it."""
+    jax.host_count = jax.process_count  # Its own warns, for Trax's user to read.
+    jax.interpreters.xla.DeviceArray = jax.Array
 
 
 def _light_inspect(assert_shape: types.ModuleType) -> None:
-    """Gives Trax's shape decorators a cheap `inspect`: they want their caller's file and line only.
-
-    `inspect.stack()` reads source files and scans every loaded module for each of 65 decorated layers.
-    """
-
-    def getframeinfo(frame):
-        return types.SimpleNamespace(filename=frame.f_code.co_filename, lineno=frame.f_lineno)
-
+    """inspect.stack of trax.layers.assert_shape: 65 calls make `import trax` take about a minute."""
+    # Its decorators want the caller's file and line only; the real one scans every loaded module.
     assert_shape.inspect = types.SimpleNamespace(
         stack=lambda: [None, (sys._getframe(2),)],  # Trax asks for the caller of its own function.
-        getframeinfo=getframeinfo,
-        isclass=lambda thing: isinstance(thing, type),
-    )
-    patched["inspect in trax.layers.assert_shape"] = (
-        "a light version: 65 calls of inspect.stack() make `import trax` take about a minute"
+        getframeinfo=lambda frame: types.SimpleNamespace(
+            filename=frame.f_code.co_filename, lineno=frame.f_lineno
+        ),
+        isclass=assert_shape.inspect.isclass,
     )
 
 
-_MENDS = {
-    "jax": _jax_functions,
-    "jax.interpreters.xla": _device_array,
-    "trax.layers.assert_shape": _light_inspect,
-    "trax": lambda trax: importlib.import_module("siamese.compat.mends").mend_trax(),
-}
+def _mend_trax(_: types.ModuleType) -> None:
+    """trax: an import without TensorFlow, the banners of old code and another backend of matplotlib."""
+    for mend in importlib.import_module("siamese.compat.mends").MENDS:
+        _mend(mend)
+
+
+_AFTER = {"jax": _old_names, "trax.layers.assert_shape": _light_inspect, "trax": _mend_trax}

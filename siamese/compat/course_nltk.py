@@ -17,7 +17,7 @@ PROVIDED = ("punkt", "punkt_tab")
 
 
 def provide_punkt(nltk: ModuleType) -> None:
-    """Gives an imported `nltk` the English model, without a download; called after NLTK's import."""
+    """nltk.download, nltk.data.find, PunktTokenizer: find the English model without a download."""
     punkt = nltk.tokenize.punkt
     original_load, original_download = punkt.PunktTokenizer.load_lang, nltk.download
     original_find = nltk.data.find

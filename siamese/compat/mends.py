@@ -12,29 +12,19 @@ from contextlib import redirect_stdout
 from typing import Any
 
 import jax
+from absl import logging
 from trax import fastmath, jaxboard, shapes
 from trax import layers as tl
 from trax.data import inputs
 from trax.layers import base
 from trax.supervised import trainer_lib, training
 
-from siamese.compat import patched, standins
+from siamese.compat import standins
 from siamese.compat.safe_pickle import read_plain_pickle
 from siamese.errors import ArgumentError, CheckpointError
 
-_MENDS: dict[str, tuple[str, Callable[[], None]]] = {}
-
-
-def mend_trax() -> None:
-    """Does all that stands in this file; `siamese.compat` calls it after the import of Trax."""
-    for name, (why, mend) in _MENDS.items():
-        mend()
-        patched[name] = why
-
-
-def _mends(name: str, why: str) -> Callable:
-    """Registers a function that mends what `name` says."""
-    return lambda mend: _MENDS.setdefault(name, (why, mend))
+# What `siamese.compat` calls after the import of Trax; each says what it mends, and why.
+MENDS: list[Callable[[], None]] = []
 
 
 class _NoEvents:
@@ -44,64 +34,55 @@ class _NoEvents:
         self.scalar = self.image = self.text = self.flush = self.close = lambda *_, **__: None
 
 
-@_mends("tensorflow, gym during `import trax`", "a light form where the real one is not loaded")
+@MENDS.append
 def _write_no_event_files() -> None:
+    """tensorflow, gym during `import trax`: a light form where the real one is not loaded."""
     if not standins.loaded("tensorflow"):
         jaxboard.SummaryWriter = _NoEvents
 
 
-@_mends("trax.supervised.trainer_lib.init_random_number_generators", "gone; the course calls it")
+@MENDS.append
 def _restore_random_number_generators() -> None:
-    name = "init_random_number_generators"
-    vars(trainer_lib).setdefault(name, training._init_random_number_generators)
+    """trax.supervised.trainer_lib.init_random_number_generators: gone; the course calls it."""
+    trainer_lib.init_random_number_generators = training._init_random_number_generators
 
 
-@_mends(
-    "trax.layers.on_cpu",
-    "puts arrays into the memory of the CPU for good: today's JAX refuses them beside those of a GPU",
-)
+@MENDS.append
 def _leave_arrays_on_their_device() -> None:
+    """trax.layers.on_cpu: puts arrays on the CPU for good, which today's JAX refuses beside a GPU's."""
     tl.on_cpu = jax.device_put
 
 
-@_mends(
-    "jax_default_matmul_precision, where it is not set",
-    "today's JAX rounds products on a GPU to 10 bits; it did not when the course was made",
-)
+@MENDS.append
 def _multiply_in_float32() -> None:
+    """jax_default_matmul_precision, where it is not set: today's JAX rounds a GPU's products to 10 bits."""
     if jax.config.jax_default_matmul_precision is None:
         jax.config.update("jax_default_matmul_precision", "highest")
 
 
-@_mends("trax.layers.Layer.rng", "kept a key of the trace it was made in: the next call failed")
+@MENDS.append
 def _make_keys_outside_of_traces() -> None:
+    """trax.layers.Layer.rng: kept a key of the trace it was made in, and the next call failed."""
     make = jax.ensure_compile_time_eval()(base.Layer.rng.fget)
     base.Layer.rng = property(make, base.Layer.rng.fset)
 
 
-@_mends(
-    "trax.supervised.training.Loop(eval_task=...)",
-    "the argument's name in Trax 1.3, which the course's notebooks of 2020 use (now eval_tasks)",
-)
+@MENDS.append
 def _accept_eval_task() -> None:
+    """trax.supervised.training.Loop(eval_task=...): the name of eval_tasks in the notebooks of 2020."""
     original = training.Loop.__init__
 
     @functools.wraps(original)
     def __init__(self, *args, eval_task=None, **kwargs):
-        if eval_task is not None:
-            if kwargs.get("eval_tasks") is not None:
-                raise ArgumentError("Loop takes eval_tasks or eval_task (its old name), not both.")
-            kwargs["eval_tasks"] = eval_task
-        original(self, *args, **kwargs)
+        renamed = {} if eval_task is None else {"eval_tasks": eval_task}
+        original(self, *args, **kwargs, **renamed)
 
     training.Loop.__init__ = __init__
 
 
-@_mends(
-    "trax.fastmath.numpy.tree_unflatten",
-    "compares arrays with the empty tuple, which today's JAX refuses: Loop could not resume",
-)
+@MENDS.append
 def _mend_tree_unflatten() -> None:
+    """trax.fastmath.numpy.tree_unflatten: compares an array with (), and Loop could not resume."""
     module = sys.modules["trax.fastmath.numpy"]  # As an attribute it is JAX's or NumPy's.
     original = module.tree_unflatten
 
@@ -114,39 +95,33 @@ def _mend_tree_unflatten() -> None:
     module.tree_unflatten = fastmath.tree_unflatten = tree_unflatten
 
 
-@_mends(
-    "absl.logging in Trax's modules",
-    "its functions put a handler on the root logger: a later logging.basicConfig would do nothing",
-)
+@MENDS.append
 def _log_without_a_handler() -> None:
-    absl = sys.modules["absl.logging"]
-    plain = types.ModuleType("absl.logging (without basicConfig)")
-    plain.__dict__.update(vars(absl))
-    for level in ("debug", "info", "warning", "error"):
-        setattr(plain, level, getattr(absl.get_absl_logger(), level))
+    """absl.logging in Trax's modules: puts a handler on the root logger, which disables basicConfig."""
+    logger = logging.get_absl_logger()
+    logger.vlog_is_on = logging.vlog_is_on
     for name, module in list(sys.modules.items()):
-        if name.startswith("trax.") and getattr(module, "logging", None) is absl:
-            module.logging = plain
+        if name.startswith("trax.") and getattr(module, "logging", None) is logging:
+            module.logging = logger
 
 
-@_mends(
-    "pickle in Trax's readers",
-    "reads plain values only: a model file from a stranger could run any code",
-)
+@MENDS.append
 def _read_plain_pickles_only() -> None:
+    """pickle.load in Trax's readers: reads plain values only; a stranger's file could run any code."""
+
     def load(file):
         return read_plain_pickle(file, str(getattr(file, "name", "the file")), shapes.ShapeDtype)
 
-    plain = types.ModuleType("pickle (plain values only)")
-    plain.__dict__.update(vars(pickle), load=load)
+    plain = types.SimpleNamespace(**{**vars(pickle), "load": load})
     base.pickle = training.pickle = inputs.pickle = plain
 
 
 # ---- One sentence in place of a traceback through Trax's layers ----
 
 
-@_mends("trax.layers.Layer.__call__", "failed deep inside where a model has no weights yet")
+@MENDS.append
 def _name_missing_weights() -> None:
+    """trax.layers.Layer.__call__: failed deep inside where a model has no weights yet."""
     original = base.Layer.__call__
 
     def needs_weights(layer) -> bool:
@@ -168,8 +143,10 @@ def _name_missing_weights() -> None:
     base.Layer.__call__ = __call__
 
 
-@_mends("trax.layers.Parallel", "failed deep inside where one input is given for two")
+@MENDS.append
 def _name_a_missing_question() -> None:
+    """trax.layers.Parallel: failed deep inside where one input is given for two."""
+
     def of_a_pair(method, thing):
         @functools.wraps(method)
         def checked(self, inputs, *args, **options):
@@ -214,11 +191,9 @@ def _check_shapes(saved_arrays: Sequence, arrays: Sequence) -> None:
     )
 
 
-@_mends(
-    "Loop.load_checkpoint, Layer.init_from_file",
-    "reported another model's file by an empty IndexError after a wall of shapes, or not at all",
-)
+@MENDS.append
 def _name_another_models_file() -> None:
+    """Loop.load_checkpoint, Layer.init_from_file: named another model's file by a wall of shapes."""
     unflatten, match = base.unflatten_weights_and_state, training._match_by_shape
 
     def unflatten_weights_and_state(flat_weights, flat_state, signature, weights_only=False):
