@@ -49,6 +49,7 @@ class data_generator(Iterator):
         self._q1, self._q2 = token_rows(Q1, "Q1"), token_rows(Q2, "Q2")
         check_pairs(self._q1, self._q2, "Q1", "Q2")
         self._shuffle = bool(shuffle)
+        self.draws: Any = random  # What shuffles: the module, or a `random.Random` that a run sets.
         self._order = list(range(len(self._q1)))
         self._index = 0  # place in _order of the next pair
         self._started = False  # whether the first shuffle has been drawn
@@ -58,7 +59,7 @@ class data_generator(Iterator):
         while len(rows) < self._batch_size:
             at_end = self._index >= len(self._order)
             if self._shuffle and (at_end or not self._started):
-                random.shuffle(self._order)
+                self.draws.shuffle(self._order)
             if at_end:
                 self._index = 0
             self._started = True
@@ -71,13 +72,13 @@ class data_generator(Iterator):
         return q1, q2  # int32 [batch_size, length] each
 
     def state(self) -> dict[str, Any]:
-        """The position as values that JSON can hold: the order of the pairs, and where `random` stands."""
+        """The position as values that JSON can hold: the order of the pairs, and where `draws` stands."""
         names = {"order": list(self._order), "index": self._index, "started": self._started}
-        version, numbers, gauss = random.getstate()
+        version, numbers, gauss = self.draws.getstate()
         return {**names, "random": [version, list(numbers), gauss]}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Goes to where `state` was taken, and sets the global `random` module to what it was.
+        """Goes to where `state` was taken, and sets `draws`, the global module too, to what it was.
 
         Raises:
           ArgumentError: where `state` belongs to another number of pairs; nothing has changed then.
@@ -88,6 +89,6 @@ class data_generator(Iterator):
                 f"The state is of a generator {pairs}: restore it with the same data."
             )
         version, numbers, gauss = state["random"]
-        random.setstate((version, tuple(numbers), gauss))
+        self.draws.setstate((version, tuple(numbers), gauss))
         self._order, self._index = list(state["order"]), state["index"]
         self._started = state["started"]

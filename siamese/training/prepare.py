@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -155,7 +156,6 @@ def make_batches(data: TrainingData, config: TrainConfig) -> tuple[Iterator, lis
     """The endless batches to train on, and the few to validate on: (q1, q2), int32 [batch, length].
 
     Those to validate on are smaller where there are fewer duplicates to validate on than `batch_size`.
-    The course's generator draws from Python's `random` as soon as its first batch is asked for.
     """
     ids, count = data.ids, len(data.valid[0])
     if config.encoder:  # A question is the row of its vector, a token of its own.
@@ -166,6 +166,7 @@ def make_batches(data: TrainingData, config: TrainConfig) -> tuple[Iterator, lis
     size = min(config.batch_size, max(2, count))
     if config.batches == "course":
         batches = data_generator(*train, config.batch_size)
+        batches.draws = random.Random(config.seed)
         validation = data_generator(*valid, size, shuffle=False)
     else:
         options: dict[str, Any] = {"seed": config.seed}

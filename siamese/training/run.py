@@ -13,7 +13,6 @@ import json
 import logging
 import math
 import os
-import random
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -23,7 +22,7 @@ import jax
 import numpy as np
 
 from siamese.compat.atomic import explained, lock_run, write_text_atomically
-from siamese.compat.process import StopSignals, keeping_generators
+from siamese.compat.process import StopSignals
 from siamese.compat.progress import progress_bar
 from siamese.data.pairs import QuestionPairs
 from siamese.errors import ArgumentError, CheckpointError
@@ -100,8 +99,6 @@ class Trainer:
             self._encoder = find_encoder(config.encoder)
         self.data = data = prepare(pairs, config, valid=valid)
         self._batches, self._valid_batches = make_batches(data, config)
-        # The course's generator draws from Python's `random`: the run has a state of it of its own.
-        self._random_state = random.Random(config.seed).getstate()
         network, weights = self._head() if config.encoder else self._tower()
         loss, optimizer = make_loss(config), make_optimizer(config, self.total_steps)
         self._train_step = make_step(network, loss, optimizer, seed=config.seed)
@@ -176,19 +173,15 @@ class Trainer:
             self.total_steps * pairs, "training", "pairs", done=self.step * pairs, quiet=self.quiet
         )
         lock = lock_run(self.output_dir) if self.output_dir else nullcontext()
-        with lock, keeping_generators(), bar, StopSignals() as signals:
-            random.setstate(self._random_state)
-            try:
-                while self.step < self.total_steps and not signals.received and self._has_patience:
-                    loss = self._one_step()
-                    # Not at every step: reading the loss waits for the device.
-                    if bar.update(pairs):
-                        bar.set_postfix(loss=f"{float(loss):.4f}", refresh=False)
-                    if on_step is not None:
-                        on_step(self, loss)
-                self._write_state("checkpoint")
-            finally:
-                self._random_state = random.getstate()
+        with lock, bar, StopSignals() as signals:
+            while self.step < self.total_steps and not signals.received and self._has_patience:
+                loss = self._one_step()
+                # Not at every step: reading the loss waits for the device.
+                if bar.update(pairs):
+                    bar.set_postfix(loss=f"{float(loss):.4f}", refresh=False)
+                if on_step is not None:
+                    on_step(self, loss)
+            self._write_state("checkpoint")
         if signals.received:
             saved = ""
             if self.output_dir is not None:
@@ -277,10 +270,7 @@ class Trainer:
         self.step = self.resumed_from = facts["step"]
         self._loss_sum, self._summed = np.float32(facts["loss_sum"]), facts["summed"]
         self.history = facts["history"]
-        with keeping_generators():  # The course's generator sets Python's `random`.
-            self._batches.restore(facts["batches"])
-            if "random" in facts["batches"]:
-                self._random_state = random.getstate()
+        self._batches.restore(facts["batches"])
 
     # ---- The model ----
 
