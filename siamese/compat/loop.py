@@ -36,8 +36,6 @@ class Loop(training.Loop):
 
     def __init__(self, model, task, **stock: Any):
         self._signals = StopSignals()
-        # Each task took one batch for its shapes.
-        self._batches = {"train_generator": 1, "val_generator": 1}
         self._loss, self._collapsed, self._has_warned = np.nan, 0, False
         with keeping_generators(), _one_device(), explained(stock.get("output_dir") or "", "read"):
             super().__init__(model, task, **stock)
@@ -68,21 +66,10 @@ class Loop(training.Loop):
                 logger.warning("Stopped by %s after step %d.", name, self._step - 1)
                 self._signals.raise_received()
             self._loss, stats = super()._run_one_step(task_index, task_changed)
-        except BaseException as error:
+        except BaseException:
             self._step -= 1  # Trax counts a step before it takes the batch.
-            if isinstance(error, StopIteration):
-                raise generator_ended("train_generator", self._batches) from None
             raise
-        self._batches["train_generator"] += 1
         return self._loss, stats
-
-    def run_evals(self, summary_writers=None) -> None:
-        """Evaluates as Trax does; a `val_generator` that has ended is a DataError."""
-        try:
-            super().run_evals(summary_writers)
-        except StopIteration:
-            raise generator_ended("val_generator", self._batches) from None
-        self._batches["val_generator"] += 1
 
     def save_checkpoint(self, basename: str) -> None:
         """Saves as Trax does, but no weights that are not finite, and nothing without an `output_dir`."""
@@ -128,10 +115,20 @@ class Loop(training.Loop):
         return loss(pairs), pairs if is_sum else 1
 
 
-def generator_ended(name: str, batches: dict[str, int]) -> DataError:
-    """The error for the generator of that name, which has no more than so many batches."""
-    count = f"{batches[name]} batch" + "es" * (batches[name] != 1)
-    return DataError(f"{name} ended after {count}: it must be endless.")
+class Endless(Iterator):
+    """The batches of a generator; its end is a DataError, which names it."""
+
+    def __init__(self, batches: Iterator, name: str):
+        self._batches, self._name, self._count = batches, name, 0
+
+    def __next__(self) -> Any:
+        try:
+            batch = next(self._batches)
+        except StopIteration:
+            count = f"{self._count} batch" + "es" * (self._count != 1)
+            raise DataError(f"{self._name} ended after {count}: it must be endless.") from None
+        self._count += 1
+        return batch
 
 
 @contextmanager
