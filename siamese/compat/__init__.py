@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import contextmanager, nullcontext
 
-from siamese.compat import standins
+from siamese.compat.standins import standing_in
 
 # What was changed, for `siamese doctor`: name of the thing -> why.
 patched: dict[str, str] = {}
@@ -85,19 +85,14 @@ def _execute(loader: importlib.abc.Loader, module: types.ModuleType) -> None:
 @contextmanager
 def _easing_import_of_trax():
     """Around the run of ``trax/__init__.py``: stand-ins, no banners, no change of matplotlib's backend."""
-    import matplotlib
+    from unittest import mock
 
-    use = matplotlib.use
     # Trax switches to a backend without a window, which would blank a notebook's plots.
-    matplotlib.use = lambda *args, **kwargs: None
-    try:
-        with standins.standing_in(), warnings.catch_warnings():
-            # Trax's and its libraries' own old code, not the user's.
-            for category in (DeprecationWarning, FutureWarning, SyntaxWarning):
-                warnings.filterwarnings("ignore", category=category)
-            yield
-    finally:
-        matplotlib.use = use
+    with mock.patch("matplotlib.use"), standing_in(), warnings.catch_warnings():
+        # Trax's and its libraries' own old code, not the user's.
+        for category in (DeprecationWarning, FutureWarning, SyntaxWarning):
+            warnings.filterwarnings("ignore", category=category)
+        yield
 
 
 # ---- Old names and known faults ----

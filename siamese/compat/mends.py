@@ -19,7 +19,6 @@ from trax.data import inputs
 from trax.layers import base
 from trax.supervised import trainer_lib, training
 
-from siamese.compat import standins
 from siamese.compat.safe_pickle import read_plain_pickle
 from siamese.errors import ArgumentError, CheckpointError
 
@@ -37,7 +36,7 @@ class _NoEvents:
 @MENDS.append
 def _write_no_event_files() -> None:
     """tensorflow, gym during `import trax`: a light form where the real one is not loaded."""
-    if not standins.loaded("tensorflow"):
+    if "tensorflow" not in sys.modules:
         jaxboard.SummaryWriter = _NoEvents
 
 

@@ -9,8 +9,6 @@ other call is an error, which names the package to import before Trax.
 from __future__ import annotations
 
 import functools
-import importlib.abc
-import importlib.machinery
 import os
 import sys
 import types
@@ -19,8 +17,12 @@ from contextlib import contextmanager
 
 from siamese.errors import MissingDependencyError
 
-# Packages that are stood in for.
-_PACKAGES = ("tensorflow", "tensorflow_datasets", "tensorflow_text", "gym", "trax.tf_numpy")
+# The modules that Trax 1.4.1 imports of packages that are stood in for.
+_TENSORFLOW = ("tensorflow", "tensorflow.compat", "tensorflow.compat.v2", "tensorflow.core",
+               "tensorflow.core.util", "tensorflow.python", "tensorflow.python.summary",
+               "tensorflow.python.summary.writer", "trax.tf_numpy",
+               "tensorflow.python.summary.writer.event_file_writer")  # fmt: skip
+_MODULES = (*_TENSORFLOW, "tensorflow_datasets", "tensorflow_text", "gym")
 # Function of TensorFlow -> what answers for it.
 _LIGHT = {
     "tensorflow.io.gfile.exists": os.path.exists,
@@ -44,7 +46,7 @@ class _StandIn(types.ModuleType):
         path = self.__name__.replace("tensorflow.compat.v2", "tensorflow")
         if path in _LIGHT:
             return _LIGHT[path](*args, **kwargs)
-        package = _package_of(path).replace("trax.tf_numpy", "tensorflow")
+        package = _package_of(path)
         raise MissingDependencyError(
             f"This part of Trax needs {path}, which training and prediction do not use. To use it, "
             f"install {package} and import it before Trax."
@@ -57,45 +59,18 @@ class _StandIn(types.ModuleType):
         return ()  # `trax.AsKeras` has a class of Keras 2 as its base.
 
 
-class _StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Answers imports of the stood-in packages, unless the real one is already loaded."""
-
-    def find_spec(self, fullname, path=None, target=None):
-        package = _package_of(fullname)
-        if package is None or loaded(package):
-            return None
-        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
-
-    def create_module(self, spec):
-        return _StandIn(spec.name)
-
-    def exec_module(self, module):
-        """Nothing to run."""
-
-
 @contextmanager
 def standing_in() -> Iterator[None]:
-    """Lets the stood-in packages resolve to stand-ins; all is put back at the end, also on failure."""
-    finder = _StandInFinder()
-    sys.meta_path.insert(0, finder)
+    """Puts stand-ins in the places of packages that are not loaded, until the end of the block."""
+    names = [name for name in _MODULES if _package_of(name) not in sys.modules]
+    sys.modules.update({name: _StandIn(name) for name in names})
     try:
         yield
     finally:
-        sys.meta_path.remove(finder)
-        for name, module in list(sys.modules.items()):
-            if isinstance(module, _StandIn):
-                del sys.modules[name]
-                # Else `from trax import tf_numpy` would find the stand-in on the parent for ever.
-                parent, _, child = name.rpartition(".")
-                if isinstance(vars(sys.modules.get(parent, object)).get(child), _StandIn):
-                    delattr(sys.modules[parent], child)
+        for name in names:
+            del sys.modules[name]
 
 
-def _package_of(name: str) -> str | None:
-    return next((p for p in _PACKAGES if name == p or name.startswith(p + ".")), None)
-
-
-def loaded(package: str) -> bool:
-    """Whether the real package is in the process."""
-    module = sys.modules.get(package.replace("trax.tf_numpy", "tensorflow"))
-    return module is not None and not isinstance(module, _StandIn)
+def _package_of(name: str) -> str:
+    """The package that a name of `_MODULES`, or below one, needs."""
+    return name.split(".")[0].replace("trax", "tensorflow")
