@@ -240,8 +240,8 @@ def mean_negative(scores: Any, negative: Any = None) -> Any:
     xp = array_namespace(scores)
     scores = as_float(xp, scores)
     negative = negative_mask(scores) if negative is None else negative
-    zeros, ones = xp.zeros_like(scores), xp.ones_like(scores)
-    total, count = (xp.sum(xp.where(negative, of, zeros), axis=1) for of in (scores, ones))
+    total = xp.sum(scores, axis=1, where=negative)
+    count = xp.sum(negative, axis=1, dtype=scores.dtype)
     return xp.where(count > 0, total / xp.maximum(count, 1), -np.inf)
 
 

@@ -61,9 +61,8 @@ def threshold_cuts(
     between = upper * 0.5 + lower * 0.5
     # Neighbouring floats have no midpoint; the lower one cuts as well, `>` being strict. The same
     # for neighbours in float32, as NumPy rounds a threshold to the float32 scores it compares.
-    short = np.float32
-    blurred = (between.astype(short) == upper.astype(short)) & (upper.astype(short) == upper)
-    between = np.where((between >= upper) | (between < lower) | blurred, lower, between)
+    rounded = np.maximum(between, between.astype(np.float32))
+    between = np.where((rounded >= upper) | (between < lower), lower, between)
     bottom = np.nextafter(distinct[-1], -np.inf)
     thresholds = np.concatenate([[distinct[0]], between, [bottom]])  # nothing is above the highest
     return thresholds, np.append(0, last + 1), np.append(0, hits[last])

@@ -232,10 +232,9 @@ class Trainer:
 
     @property
     def _has_patience(self) -> bool:
-        losses = [line["valid/loss"] for line in self.history]
-        if not self.config.patience or not losses:
-            return True
-        return len(losses) - 1 - int(np.argmin(losses)) < self.config.patience
+        losses = [line["valid/loss"] for line in self.history] or [0.0]
+        since_best = len(losses) - 1 - int(np.argmin(losses))
+        return not self.config.patience or since_best < self.config.patience
 
     # ---- The run's directory ----
 
