@@ -63,21 +63,14 @@ class Clusters:
     """Distinct questions joined wherever a pair is labelled duplicate or their folded texts are equal.
 
     All are numbered in order of first appearance.
-
-    Args:
-      questions: the distinct questions.
-      question_cluster: int64 [questions]; the cluster of each.
-      cluster1, cluster2: int64 [pairs]; the clusters of each pair's two questions.
-      sizes: int64 [clusters]; questions in each cluster (1 for a question without duplicates).
-      conflict_rows: int64; the pairs labelled non-duplicate within one cluster.
     """
 
-    questions: list[str]
-    question_cluster: np.ndarray
-    cluster1: np.ndarray
-    cluster2: np.ndarray
-    sizes: np.ndarray
-    conflict_rows: np.ndarray
+    questions: list[str]  # the distinct ones
+    question_cluster: np.ndarray  # int64 [questions]: the cluster of each
+    cluster1: np.ndarray  # int64 [pairs]: the cluster of each pair's first question
+    cluster2: np.ndarray  # likewise of the second ones
+    sizes: np.ndarray  # int64 [clusters]: their questions, 1 for one without duplicates
+    conflict_rows: np.ndarray  # int64: the pairs labelled non-duplicate within one cluster
 
 
 def clusters(pairs: Any) -> Clusters:
@@ -98,11 +91,8 @@ def transitive_closure(
     The longer the chain between two questions, the less sure the pair. So a cluster of n gives at most
     `per_question` times n pairs, drawn by `seed`; one that holds a pair labelled non-duplicate gives none.
     `rows` are (rows1, rows2), int64 [pairs] each: any number of each pair's questions, the same for the
-    same question; `joined` are the clusters of these pairs.
-
-    Returns:
-      (rows1, rows2, cluster), int64 [new pairs] each: the questions' numbers, no pair twice and no labelled
-      one, and their cluster.
+    same question; `joined` are the clusters of these pairs. Returned are (rows1, rows2, cluster), int64
+    [new pairs] each: the questions' numbers, no pair twice and no labelled one, and their cluster.
     """
     draw = np.random.default_rng(seed)
     questions, first = np.unique(np.concatenate(rows), return_index=True)

@@ -106,8 +106,7 @@ class SimilarQuestions:
 def term_weights(questions: Ragged) -> Any:
     """TF-IDF vectors of questions as token ids, over words and neighbours that two or more of them have.
 
-    Returns:
-      scipy.sparse, float64 [questions, terms], rows of length 1 or zero.
+    They are of scipy.sparse, float64 [questions, terms], rows of length 1 or zero.
     """
     from scipy.sparse import csr_array
     from sklearn.feature_extraction.text import TfidfVectorizer

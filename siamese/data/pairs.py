@@ -271,9 +271,8 @@ def split(
         `train_rows` is given, else 'shuffled'.
       test: pairs from elsewhere that test: all of `pairs` train then, or the first `train_rows`.
 
-    Raises:
-      ArgumentError: more rows than there are; `test_rows` or 'clusters' beside `test`.
-      DataError: the test pairs have one label only.
+    ArgumentError for more rows than there are, and for `test_rows` or 'clusters' beside `test`; DataError
+    where the test pairs have one label only.
     """
     how = how or ("shuffled" if train_rows is None else "rows")
     draw = np.random.default_rng(_SEED)

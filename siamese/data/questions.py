@@ -33,27 +33,19 @@ LEAST_WORDS = 3  # Shorter lines, such as "Hello all", are never counted.
 
 @dataclass
 class QuestionList:
-    """Questions as they were read.
+    """Questions as they were read."""
 
-    Args:
-      report: the rows that were left out.
-      questions: the texts.
-      ids: text, one for each question: the file's own ids; where it has none, the numbers of its data rows
-        from 0, rows that were left out counted (of a file of pairs the questions are counted).
-      has_ids: whether the ids are the file's own.
-      columns: the other columns of each question (and those that were joined), as JSON values, or None
-        where there are none. Columns of one name are a list of their values.
-      rows: the number of each question's data row from 0.
-      column: the columns of the questions, as `read_questions` takes them.
-    """
-
-    report: ReadReport
-    questions: list[str]
+    report: ReadReport  # the rows that were left out
+    questions: list[str]  # the texts
+    # The file's own ids; where it has none, the numbers of its data rows from 0, rows that were left out
+    # counted (of a file of pairs the questions are counted).
     ids: list[str]
-    has_ids: bool
+    has_ids: bool  # whether they are the file's own
+    # The other columns of each question (and those that were joined), as JSON values, or None where there
+    # are none. Columns of one name are a list of their values.
     columns: list[dict[str, Any]] | None
-    rows: list[int]
-    column: str
+    rows: list[int]  # the number of each question's data row from 0
+    column: str  # the columns of the questions, as `read_questions` takes them
 
 
 def read_questions(
@@ -197,10 +189,8 @@ def repeated_lines(texts: Sequence[str], known: Collection[str] = ()) -> dict[st
 
     Lines are equal if they differ only in case and blanks. A line counts once for each text; a text of one
     line does not count: a question that many people ask is no signature. A line of an earlier list, one of
-    `known`, is repeated however seldom it stands here.
-
-    Returns:
-      Each line, as the last text with it has it -> the number of texts that have it.
+    `known`, is repeated however seldom it stands here. Each line, as the last text with it has it, comes
+    with the number of texts that have it.
     """
     counts: Counter[str] = Counter()
     shown: dict[str, str] = {}

@@ -65,10 +65,8 @@ class Vocabulary(Mapping):
     ) -> Vocabulary:
         """Numbers the words of training pairs as the course does: pair by pair, question 1 first.
 
-        `options` are those of `from_counts`.
-
-        Raises:
-          ArgumentError: the two sides differ in length, or a question is text, not tokens.
+        `options` are those of `from_counts`. ArgumentError where the two sides differ in length, or a
+        question is text, not tokens.
         """
         tokens1, tokens2 = list(tokens1), list(tokens2)
         if len(tokens1) != len(tokens2):
@@ -156,11 +154,6 @@ def _checked_words(words: Iterable[str]) -> list[str]:
 class TokenizedQuestions:
     """Questions as rows of word ids, each distinct question once.
 
-    Args:
-      words: the distinct words, in order of first appearance.
-      ids: int32, one row for each distinct question; ``words[id]`` is the token.
-      rows: int64 [questions]; the row in `ids` of each question.
-
     Example:
       >>> pairs = tokenize_questions(["What is it?", "Is it?", "What is it?"])
       >>> pairs.words, pairs.rows.tolist()
@@ -170,9 +163,9 @@ class TokenizedQuestions:
       [6, 4, 5]
     """
 
-    words: list[str]
-    ids: Ragged
-    rows: np.ndarray
+    words: list[str]  # the distinct words, in order of first appearance
+    ids: Ragged  # int32, one row for each distinct question; ``words[id]`` is the token
+    rows: np.ndarray  # int64 [questions]: the row in `ids` of each question
 
     def vocabulary(self, rows1: np.ndarray, rows2: np.ndarray, **options: Any) -> Vocabulary:
         """`Vocabulary.from_pairs` of training pairs, int [pairs] each: the rows in `ids` of their sides."""

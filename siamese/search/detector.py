@@ -184,13 +184,9 @@ class DuplicateDetector(Decisions):
     def load(cls, path: str | os.PathLike) -> DuplicateDetector:
         """Loads a model; runs nothing of its file.
 
-        Args:
-          path: the file of a model, the directory of a training run, or an encoder's name such as 'use'
-            (for a file of that name write './use').
-
-        Raises:
-          CheckpointError: missing, damaged, of another version, or made with another encoder.
-          MissingDependencyError: its encoder's package is not installed.
+        The path is the file of a model, the directory of a training run, or an encoder's name such as 'use'
+        (for a file of that name write './use'). CheckpointError: missing, damaged, of another version, or
+        made with another encoder. MissingDependencyError: its encoder's package is not installed.
         """
         if isinstance(path, str) and is_encoder_name(path):
             return cls.from_encoder(path)

@@ -76,10 +76,8 @@ class Explanation(NamedTuple):
 def explain(detector: DuplicateDetector, question1: str, question2: str) -> Explanation:
     """What each word of a pair of questions does to its similarity, by leaving the word out; print it.
 
-    Words stand between blanks; of a question the first `MAX_TOKENS` count.
-
-    Raises:
-      DataError: a question without words, or that is not text.
+    Words stand between blanks; of a question the first `MAX_TOKENS` count. DataError for a question without
+    words, or that is not text.
 
     Source: the occlusion of Zeiler and Fergus (2014), for words: Li, Monroe and Jurafsky (2016).
     """

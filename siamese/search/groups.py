@@ -44,10 +44,8 @@ def duplicate_groups(vectors: Any, threshold: float | None = None) -> list[list[
 
     Returns:
       The groups of two and more, the largest first (of equal size, the one that starts first); in a
-      group the central question first, then by falling similarity to it.
-
-    Raises:
-      ArgumentError: a threshold outside -1 to 1.
+      group the central question first, then by falling similarity to it. ArgumentError for a threshold
+      outside -1 to 1.
 
     Example:
       >>> vectors = np.array([[1, 0], [0, 1], [0.8, 0.6], [0.6, 0.8]], np.float32)

@@ -29,11 +29,9 @@ def strongest_pairs(
     """All pairs whose cosine is above a threshold, each once; of more than twice `MOST_PAIRS` the best.
 
     Where that saves work, cosines are first bounded from above by fewer numbers, see `upper_bounds`. Only
-    pairs count that are `allowed`, a function of rows i and rows j, int64 [m] each, to bool [m].
-
-    Returns:
-      Rows int64 [m], rows int64 [m] (the larger of each pair), cosines float32 [m], and the cosine above
-      which no pair is missing.
+    pairs count that are `allowed`, a function of rows i and rows j, int64 [m] each, to bool [m]. Returned
+    are rows int64 [m], rows int64 [m] (the larger of each pair), cosines float32 [m], and the cosine above
+    which no pair is missing.
     """
     if not -1 <= threshold <= 1:
         raise ArgumentError(f"threshold is a cosine, from -1 to 1; it is {threshold!r}.")
@@ -103,7 +101,7 @@ def average_linkage(
     apart: np.ndarray | None = None,
     decide: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
 ) -> np.ndarray:
-    """The group of each question, where groups are joined down to a mean cosine.
+    """The group of each question, int64 [n] from 0, where groups are joined down to a mean cosine.
 
     The groups are those of ``scipy.cluster.hierarchy.linkage(vectors, "average", "cosine")`` (UPGMA:
     Sokal and Michener, 1958), which keeps all pairs in memory and joins the most similar groups, again and
@@ -117,9 +115,6 @@ def average_linkage(
       parts: int64 [n]; questions of equal numbers are together from the start.
       apart: int64 [pairs, 2], rows that never share a group.
       decide: of the mean vectors of groups, float32 [m, d] twice, whether these may be joined: bool [m].
-
-    Returns:
-      int64 [n], groups numbered from 0.
 
     Example:
       >>> vectors = np.array([[1, 0], [0.8, 0.6], [0.6, 0.8], [0, 1]], np.float32)

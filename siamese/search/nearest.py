@@ -74,14 +74,7 @@ def match_questions(
 ) -> list[list[tuple[int, float]]]:
     """For each question its k best matches in another list, best first; none for one without words.
 
-    Returns:
-      For each question (place in `others`, cosine) of its matches.
-
-    Raises:
-      ArgumentError: k below 1.
-
-    Example:
-      >>> matches = match_questions(detector, ["How old are you?"], faq)  # doctest: +SKIP
+    A match is (place in `others`, cosine). ArgumentError for k below 1.
     """
     asked, stored = detector.encode(questions), detector.encode(others)
     worded = np.flatnonzero(stored.any(axis=1))

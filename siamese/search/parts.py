@@ -59,15 +59,9 @@ class PartsCurve:
     def refitted(self, cosines: np.ndarray, labels: np.ndarray) -> dict[str, Any]:
         """The curve with another intercept and steepness, of labelled pairs; former ones do not count.
 
-        Args:
-          cosines: float [n, parts].
-          labels: bool [n].
-
-        Returns:
-          As `siamese.evaluation.thresholds.FittedThreshold.to_dict`, with the threshold 0.5; and `former`,
-          the present curve's probability where the new one passes 1/2; the interval is on that scale.
-
-        For errors see `siamese.evaluation.thresholds.fit_threshold`.
+        Of cosines [n, parts] and labels, bool [n], it returns what `FittedThreshold.to_dict` has, with the
+        threshold 0.5; and `former`, the present curve's probability where the new one passes 1/2; the
+        interval is on that scale. For errors see `siamese.evaluation.thresholds.fit_threshold`.
         """
         # The logits on the scale of a cosine: the curve as it is has the slope expected of one.
         fit = fit_threshold(0.5 + self.logits(cosines) / SLOPE[0], labels)
@@ -100,14 +94,10 @@ def calibration_of(values: Mapping[str, Any] | None) -> Calibration | PartsCurve
 
 
 def fit_parts(part_cosines: np.ndarray, cosines: np.ndarray, labels: np.ndarray) -> PartsCurve:
-    """The curve of labelled pairs.
+    """The curve of pairs with labels, bool [n], of both kinds.
 
-    Args:
-      part_cosines: float [n, parts].
-      cosines: float [n], of the whole vectors.
-      labels: bool [n], both of them.
-
-    For errors see `siamese.evaluation.metrics.check_scores`.
+    Their cosines are float [n, parts] of the parts, and [n] of the whole vectors. For errors see
+    `siamese.evaluation.metrics.check_scores`.
     """
     cosines, labels = check_scores(cosines, labels)
     from sklearn.linear_model import LogisticRegression

@@ -208,10 +208,8 @@ def serve(index: QuestionIndex, host: str, port: int, names: Sequence[str] = ())
 
     Clients must send the key of the environment variable `KEY`, where it is set, and name the host, or one
     of `names`; ``*.example.org`` are all of a domain. Requests that came before the signal are answered,
-    for three seconds at most.
-
-    Raises:
-      ArgumentError: no key for an address that other machines reach; a port that is not free.
+    for three seconds at most. ArgumentError without a key for an address that other machines reach, and for
+    a port that is not free.
     """
     key = os.environ.get(KEY, "").strip()
     for name in names:

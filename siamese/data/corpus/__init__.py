@@ -71,12 +71,10 @@ def embedded_corpus() -> EmbeddedCorpus:
 def handwritten_questions() -> list[dict[str, str]]:
     """300 questions written by hand, to try a model on; nothing trains on them or is tuned on them.
 
-    100 are in groups of 2 to 5 duplicates, 60 are near misses of another question, 140 stand alone.
-
-    Returns:
-      dicts of id, question, group (of duplicates, else ""), style (plain, typo, greeting, or no question
-      mark), source (helpdesk, forum or everyday), near_miss (number, negation, direction or name, else "")
-      and twin (the id of the question that a near miss nearly is).
+    100 are in groups of 2 to 5 duplicates, 60 are near misses of another question, 140 stand alone. Each is
+    a dict of id, question, group (of duplicates, else ""), style (plain, typo, greeting, or no question
+    mark), source (helpdesk, forum or everyday), near_miss (number, negation, direction or name, else "")
+    and twin (the id of the question that a near miss nearly is).
     """
     text = HANDWRITTEN.read_text("utf-8")
     return list(csv.DictReader(text.splitlines()))

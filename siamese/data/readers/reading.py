@@ -61,18 +61,15 @@ class Rows:
 
     The number counts data rows from 0, bad ones too. The cells are a dict, column -> value; columns of one
     name have a list of their values.
-
-    Attributes:
-      header: the names of the columns as they stand; of JSON Lines the keys of the first objects.
-      where: the file and the line of its header, for messages.
-      is_plain: no table: the one column, called as the first line, holds the lines.
     """
 
     report: ReadReport
-    header: list[str]
+    header: list[
+        str
+    ]  # the columns' names as they stand; of JSON Lines the keys of the first objects
     source: Iterator[Row]
-    where: str
-    is_plain: bool = False
+    where: str  # the file and the line of its header, for messages
+    is_plain: bool = False  # no table: the one column, called as the first line, holds the lines
 
     def __iter__(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
         report, header, names = self.report, self.header, list(map(normal_name, self.header))
@@ -154,11 +151,9 @@ def open_rows(
     """The rows of a file, a pipe ('-' for standard input) or a table in memory (a DataFrame, a dict, ...).
 
     A text is a table if its first line has one of `names` (in lower case) or one of the columns in `specs`
-    (as a user writes them, "title+body"); else if its lines have that shape.
-
-    Raises:
-      DataError: missing, unreadable, empty, damaged, a web page, or a format that is not read.
-      ArgumentError: an encoding that does not exist, or another word for `bad_rows`.
+    (as a user writes them, "title+body"); else if its lines have that shape. DataError where it is missing,
+    unreadable, empty, damaged, a web page, or of a format that is not read; ArgumentError for an encoding
+    that does not exist, or another word for `bad_rows`.
     """
     if not isinstance(source, (str, os.PathLike)):
         report = ReadReport(f"the {type(source).__name__}", bad_rows=bad_rows)

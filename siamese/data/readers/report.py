@@ -21,28 +21,17 @@ KINDS = {
 
 @dataclass
 class ReadReport:
-    """The rows of a file that were left out or repeated; printing it gives a few lines of text.
+    """The rows of a file that were left out or repeated; printing it gives a few lines of text."""
 
-    Args:
-      path, format: the file, and its format in words.
-      bad_rows: 'refuse' the file for a row that cannot be read, or 'skip' the row; else ArgumentError.
-      unit: what the numbers count from 1: 'line', or 'row' of a table.
-      rows: data rows read so far.
-      findings: kind (a key of `KINDS`) -> its lines (from 1); empty where there was nothing.
-      first_problem: the first bad row, in words.
-      repeated: the lines that stand in many bodies of a list.
-      notes: other remarks, in words.
-    """
-
-    path: str
-    format: str = ""
-    bad_rows: str = "refuse"
-    unit: str = "line"
-    rows: int = 0
-    findings: dict[str, list[int]] = field(default_factory=dict)
-    first_problem: str = ""
-    repeated: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    path: str  # the file
+    format: str = ""  # in words
+    bad_rows: str = "refuse"  # the file for a row that cannot be read, or 'skip' the row
+    unit: str = "line"  # what the numbers count from 1, or 'row' of a table
+    rows: int = 0  # data rows read so far
+    findings: dict[str, list[int]] = field(default_factory=dict)  # a key of `KINDS` -> its lines
+    first_problem: str = ""  # the first bad row, in words
+    repeated: list[str] = field(default_factory=list)  # lines that stand in many bodies of a list
+    notes: list[str] = field(default_factory=list)  # other remarks, in words
 
     def __post_init__(self) -> None:
         if self.bad_rows not in ("refuse", "skip"):

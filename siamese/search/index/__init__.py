@@ -130,14 +130,9 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         path: str | os.PathLike,
         detector: DuplicateDetector | str | os.PathLike | None = None,
     ) -> QuestionIndex:
-        """Opens the file of an index.
+        """Opens the file of an index; CheckpointError: missing, damaged, or made by another model.
 
-        Args:
-          path: the file.
-          detector: its model, or the path of that; the model that the file names where None.
-
-        Raises:
-          CheckpointError: missing, damaged, or made by another model.
+        `detector` is its model, or the path of that; the model that the file names where None.
         """
         with IndexFile(path).closed_by_errors() as file:
             with ThreadPoolExecutor(1) as pool, file.transaction() as db:
@@ -224,11 +219,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         and `add` extends them; `regroup` makes them again. A pair that was answered "duplicate" shares a
         group, and a pair that was answered "different" never does. Questions without any word that the
         model knows are in no group but by an answer. The threshold is that of the stored groups where it is
-        None, else the index's own.
-
-        Raises:
-          ArgumentError: stored groups were made with another threshold.
-          DataError: answers that contradict each other.
+        None, else the index's own. ArgumentError where the stored ones were made with another threshold.
         """
         with self._moment() as db:
             state, detector, stored = self._state, self._detector, self._facts.get("grouping")
@@ -305,10 +296,8 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
           vector_weight: the weight of the cosine in hybrid search; the property's where None.
 
         Returns:
-          A list of `Hit`, or for a list of questions a list of such lists.
-
-        Raises:
-          ArgumentError: k below 1, another mode, or a weight outside 0 to 1.
+          A list of `Hit`, or for a list of questions a list of such lists. ArgumentError for k below 1,
+          another mode, or a weight outside 0 to 1.
         """
         k = whole_number(k, "k", 1)
         one_of(mode, "mode", MODES)
