@@ -13,14 +13,9 @@ if TYPE_CHECKING:
 
 
 def progress_bar(total: int, label: str, unit: str, *, done: int = 0, quiet: bool = False) -> tqdm:
-    """A bar on stderr; nothing for jobs shorter than two seconds.
+    """A bar on stderr for `total` units, such as 'pairs', of a job, such as 'training'.
 
-    Args:
-      total: how many units there are.
-      label: what is being done, such as 'training'.
-      unit: what is counted, such as 'pairs'.
-      done: units that were done before.
-      quiet: show nothing at all.
+    `done` of them were done before. Nothing is shown where `quiet`, or for jobs shorter than two seconds.
     """
     from tqdm import tqdm
 
@@ -31,11 +26,7 @@ def progress_bar(total: int, label: str, unit: str, *, done: int = 0, quiet: boo
 
 @contextlib.contextmanager
 def elapsed(label: str) -> Iterator[None]:
-    """Shows the seconds that a block takes on a terminal, from the second second on.
-
-    Args:
-      label: what is being done, such as 'Encoding 20,000 questions'.
-    """
+    """Shows what a block does, and for how many seconds, on a terminal, from the second second on."""
     finished = threading.Event()
 
     def show() -> None:

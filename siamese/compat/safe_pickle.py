@@ -80,19 +80,12 @@ class LimitedFile:
 
 
 def read_plain_pickle(file: BinaryIO, where: str, signature: Callable = lambda *of: of) -> Any:
-    """The content of a pickle, read without running anything in it.
+    """The content of a pickle of any protocol, read without running anything in it.
 
-    Args:
-      file: the pickle, of any protocol; it must be able to seek.
-      where: the file's name, for messages.
-      signature: function (shape, dtype) -> what stands for Trax's ShapeDtype of a model's input.
-
-    Returns:
-      None, numbers, text, bytes, lists, tuples, dicts with text as keys, ``defaultdict(list)``, and NumPy
-      arrays and scalars (JAX's become NumPy's).
-
-    Raises:
-      CheckpointError: anything else, by its name; a damaged file; one that is too large.
+    It is None, numbers, text, bytes, lists, tuples, dicts with text as keys, ``defaultdict(list)``, and
+    NumPy arrays and scalars (JAX's become NumPy's); `signature` makes of (shape, dtype) what stands for
+    Trax's ShapeDtype of a model's input. CheckpointError for anything else, by its name, and for a file
+    that is damaged or too large; it calls the file `where`.
     """
     with reading(where):
         start = file.tell()

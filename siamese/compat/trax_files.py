@@ -40,12 +40,8 @@ class CourseModel:
 def read_course_model(path: os.PathLike | str) -> CourseModel:
     """Reads a model that the course, Trax's Loop or ``save_to_file`` saved; runs nothing of it.
 
-    Args:
-      path: the ``.pkl.gz`` file, or a directory with a ``model.pkl.gz``.
-
-    Raises:
-      CheckpointError: it is missing, damaged, too large, or holds anything but arrays, numbers, text and
-        plain containers.
+    `path` is the ``.pkl.gz`` file, or a directory with a ``model.pkl.gz``. CheckpointError where it is
+    missing, damaged, too large, or holds anything but arrays, numbers, text and plain containers.
     """
     path = Path(path)
     path = path / "model.pkl.gz" if path.is_dir() else path

@@ -40,9 +40,7 @@ def fit_calibration(
 ) -> Calibration:
     """Fits a calibration on validation pairs: the logistic regression of labels on scores.
 
-    Newton's method takes a hundredth of the time of scikit-learn, of which `fit_threshold` fits 200
-    resamples.
-
+    Newton's method takes a hundredth of scikit-learn's time, and `fit_threshold` fits 200 resamples.
     `prior` is mean and standard deviation of a normal prior on the slope; none where None.
     """
     scores, truth = check_scores(scores, labels)
@@ -89,12 +87,8 @@ def expected_calibration_error(probabilities: Any, labels: Any, bins: int = 15) 
     """Mean gap between the predicted probability and the share of duplicates, over bins.
 
     ``sum over bins of count / n * |share of duplicates - mean probability|`` (Naeini, Cooper and
-    Hauskrecht, 2015). The bins hold about as many pairs each.
-
-    Args:
-      probabilities: float [n], from 0 to 1.
-      labels: bool or 0/1 [n].
-      bins: at most so many: pairs of one probability stay together.
+    Hauskrecht, 2015), of probabilities, float [n], and labels, bool or 0/1 [n]. The bins hold about as many
+    pairs each; there are fewer than `bins` where pairs of one probability stay together.
     """
     values, truth = check_scores(probabilities, labels, both=False)
     edges = np.quantile(values, np.arange(1, bins) / bins)

@@ -17,25 +17,15 @@ from siamese.errors import ArgumentError, DataError
 
 @dataclass(frozen=True)
 class Metrics:
-    """What scores are worth against labels.
+    """What scores are worth against labels."""
 
-    Attributes:
-      n: number of pairs.
-      base_rate: share of duplicates; always answering "no" is right in ``1 - base_rate``.
-      roc_auc: chance that a duplicate scores higher than a non-duplicate, ties counting half.
-      average_precision: mean precision over the duplicates, from the best score down.
-      threshold: a pair counts as a duplicate where its score is above it; None where there is none.
-      accuracy, precision, recall, f1: at the threshold; None without one. Precision is 0 where nothing
-        lies above the threshold.
-    """
-
-    n: int
-    base_rate: float
-    roc_auc: float
-    average_precision: float
-    threshold: float | None = None
-    accuracy: float | None = None
-    precision: float | None = None
+    n: int  # pairs
+    base_rate: float  # share of duplicates; always answering "no" is right in ``1 - base_rate``
+    roc_auc: float  # chance that a duplicate scores higher than a non-duplicate, ties counting half
+    average_precision: float  # mean precision over the duplicates, from the best score down
+    threshold: float | None = None  # a pair counts as a duplicate where its score is above it
+    accuracy: float | None = None  # this and the next ones at the threshold; None without one
+    precision: float | None = None  # 0 where nothing lies above the threshold
     recall: float | None = None
     f1: float | None = None
 
@@ -47,9 +37,8 @@ class Metrics:
 def check_scores(scores: Any, labels: Any, *, both: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """Scores as float64 [n] and labels as bool [n], of one length.
 
-    Raises:
-      ArgumentError: scores that are not finite numbers, or labels other than 0 and 1.
-      DataError: unequal lengths, no scores, or, with `both`, one class only.
+    ArgumentError for scores that are not finite numbers, and for labels other than 0 and 1; DataError for
+    unequal lengths, no scores, or, with `both`, one class only.
     """
     truth, array = check_labels(labels), np.asarray(scores)
     if array.ndim != 1 or (array.dtype.kind not in "biuf" and len(array)):

@@ -25,49 +25,32 @@ FIGURES = {
 class Evaluation:
     """A model's scores on n labelled pairs, and what they are worth beside simple answers.
 
-    Args:
-      question1: n texts.
-      question2: n texts.
-      scores: float [n], from any model.
-      labels: bool or 0/1 [n].
-      threshold: a pair counts as a duplicate where its score is above it.
-      threshold_from: where it was chosen, such as "best accuracy on the validation rows".
-      probabilities: float [n], calibrated probabilities; None without a calibration.
-      measure: what the scores are, 'cosine' or 'probability'.
-      encoder: name and scores, float [n], of an encoder without training.
-
-    Attributes:
-      metrics: `Metrics` at the threshold.
-      baselines: name -> `Metrics`; their thresholds are chosen on these pairs.
-      calibration_error: None without probabilities.
-      The others are the arguments: scores float64, labels bool.
-
-    Raises:
-      DataError: texts of another number; see also `siamese.evaluation.metrics.check_scores`.
+    DataError for texts of another number; see also `siamese.evaluation.metrics.check_scores`.
     """
 
     def __init__(
         self,
-        question1: Sequence[str],
+        question1: Sequence[str],  # n texts
         question2: Sequence[str],
-        scores: Any,
-        labels: Any,
-        threshold: float,
+        scores: Any,  # float [n], from any model
+        labels: Any,  # bool or 0/1 [n]
+        threshold: float,  # a pair counts as a duplicate where its score is above it
         *,
-        threshold_from: str = "given",
-        probabilities: Any = None,
-        measure: str = "cosine",
-        encoder: tuple[str, Any] | None = None,
+        threshold_from: str = "given",  # such as "best accuracy on the validation rows"
+        probabilities: Any = None,  # float [n], calibrated; None without a calibration
+        measure: str = "cosine",  # what the scores are, or 'probability'
+        encoder: tuple[str, Any] | None = None,  # name and scores, float [n], without training
     ):
         check_pairs(question1, labels, "question1", "labels")
         self.question1, self.question2 = question1, question2
-        self.scores, self.labels = check_scores(scores, labels)
+        self.scores, self.labels = check_scores(scores, labels)  # float64, bool
         self.threshold_from, self.probabilities = threshold_from, probabilities
         self.measure = measure
         self.metrics = evaluate_scores(scores, labels, threshold)
         self.encoder = encoder and encoder[0]
         yes = self.metrics.base_rate > 0.5
         constant = evaluate_scores(np.full(len(self.labels), float(yes)), labels, 0.5)
+        # Name -> `Metrics`; their thresholds are chosen on these pairs.
         self.baselines = {"always yes" if yes else "always no": constant}
         others = {"word overlap": word_overlap(question1, question2)}
         others |= {"encoder": encoder[1]} if encoder else {}
@@ -143,10 +126,9 @@ class Evaluation:
 
 
 def word_overlap(question1: Sequence[str], question2: Sequence[str]) -> np.ndarray:
-    """Jaccard overlap of n pairs of texts by their lower-cased words: shared / all distinct words.
+    """Jaccard overlap, float64 [n], of texts by their lower-cased words: shared / all distinct words.
 
-    Returns:
-      float64 [n], from 0 to 1. Two questions without any words overlap by 0.
+    It is 0 for two questions without any words.
     """
     check_pairs(question1, question2, "question1", "question2")
     first, second = (

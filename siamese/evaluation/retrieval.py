@@ -20,38 +20,30 @@ IDS = "query_id", "id"  # columns
 
 @dataclass(frozen=True)
 class RetrievalMetrics:
-    """How well searches over a pool found what belongs to them.
+    """How well searches over a pool found what belongs to them."""
 
-    Attributes:
-      queries: searches with something relevant in the pool; the means are over these.
-      mrr: mean of 1 / rank of the first relevant id, 0 where none was returned.
-      map: mean average precision: the precision at the rank of each relevant id, 0 for those not
-        returned, averaged over a search's relevant ids.
-      recall: k -> mean share of the relevant ids that stand among the first k.
-      intervals: each of these by its name, with its 95 % bootstrap interval; empty without clusters.
-    """
-
-    queries: int
-    mrr: float
+    queries: int  # searches with something relevant in the pool; the means are over these
+    mrr: float  # mean of 1 / rank of the first relevant id, 0 where none was returned
+    # Mean average precision: the precision at the rank of each relevant id, 0 for those not returned,
+    # averaged over a search's relevant ids.
     map: float
-    recall: Mapping[int, float]
-    intervals: Mapping[str, Interval]
+    recall: Mapping[int, float]  # k -> mean share of the relevant ids that stand among the first k
+    intervals: Mapping[
+        str, Interval
+    ]  # of each of these by its name, of 95 %; empty without clusters
 
 
 def evaluate_retrieval(
-    ranked: Iterable[Sequence[Hashable]],
-    relevant: Iterable[Iterable[Hashable]],
-    ks: Sequence[int] = (1, 5, 10),
-    clusters: Sequence[Hashable] | None = None,
+    ranked: Iterable[Sequence[Hashable]],  # ids returned for each query, best first, none twice
+    relevant: Iterable[
+        Iterable[Hashable]
+    ],  # ids that each should find; one without any is left out
+    ks: Sequence[int] = (1, 5, 10),  # the depths at which recall is measured
+    clusters: Sequence[Hashable] | None = None,  # the cluster of each query
 ) -> RetrievalMetrics:
-    """MRR, MAP and recall at k of ranked answers.
+    """MRR, MAP and recall at k of ranked answers, the query's own id left out.
 
-    Args:
-      ranked: for each query the ids returned, best first, none twice, the query's own left out.
-      relevant: for each query the ids it should find; a query without any is left out.
-      ks: the depths at which recall is measured.
-      clusters: for each query the cluster it belongs to; whole clusters are drawn for the intervals, since
-        queries that share answers are not independent.
+    Whole clusters are drawn for the intervals, since queries that share answers are not independent.
     """
     rows = {}  # place of the query -> its figures
     for place, (row, targets) in enumerate(zip(ranked, relevant, strict=True)):

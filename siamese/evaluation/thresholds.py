@@ -48,10 +48,8 @@ def threshold_cuts(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Every way to cut the scores: thresholds falling, and what lies above each.
 
-    A cut lies midway between two neighbouring different scores, or beyond the ends.
-
-    Returns:
-      float64 [cuts] thresholds, int64 [cuts] scores above each, int64 [cuts] duplicates among them.
+    A cut lies midway between two neighbouring different scores, or beyond the ends. Returned are float64
+    [cuts] thresholds, int64 [cuts] scores above each, and int64 [cuts] duplicates among them.
     """
     order = np.argsort(-scores, kind="stable")
     falling, hits = scores[order], np.cumsum(truth[order])
@@ -91,10 +89,8 @@ def fit_threshold(scores: Any, labels: Any, *, resamples: int = 200) -> FittedTh
     Fitted as Platt (1999) does, see `siamese.evaluation.calibration`, with the prior `SLOPE`; the
     calibration has the slope of the labels themselves.
 
-    `resamples` are those of the bootstrap; 0 leaves it out, and the interval empty.
-
-    Raises:
-      DataError: duplicates do not have the higher scores, so no threshold tells them apart.
+    `resamples` are those of the bootstrap; 0 leaves it out, and the interval empty. DataError where
+    duplicates do not have the higher scores, so that no threshold tells them apart.
     """
     scores, truth = check_scores(scores, labels)
     duplicates, threshold = int(truth.sum()), _border(scores, truth)

@@ -52,12 +52,8 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
 class Encoder:
     """A tower that turns any number of questions of any length into vectors; safe to share by threads.
 
-    Args:
-      config: the tower's shape.
-      weights: name -> array, see `siamese.nn.tower`.
-
-    Raises:
-      CheckpointError: weights that do not fit the configuration; names the array and both shapes.
+    For the weights see `siamese.nn.tower`. CheckpointError where they do not fit the configuration; it
+    names the array and both shapes.
     """
 
     def __init__(self, config: TowerConfig, weights: Mapping[str, np.ndarray]):
@@ -89,19 +85,11 @@ class Encoder:
     def encode(
         self, questions: Ragged | Sequence[Sequence[int]], *, length: int | np.ndarray | None = None
     ) -> np.ndarray:
-        """The vectors of questions given as token ids.
+        """The vectors of questions, int token ids without padding: float32 [questions, output_size].
 
-        Args:
-          questions: `Ragged`, or a list of lists, of int token ids without padding.
-          length: pad every question to this length, or each to its own, int [questions]. It matters where
-            padding is not masked; without it each is padded to its own power of two there, as the
-            course's predict does.
-
-        Returns:
-          float32 [questions, output_size], in the order given; zero for a question without tokens.
-
-        Raises:
-          DataError: a question is longer than `length`.
+        The vector of a question without tokens is zero. All are padded to `length`, or each to its own, int
+        [questions], which matters where padding is not masked: there, without it, each is padded to its
+        own power of two, as the course's predict does. DataError where one is longer than `length`.
         """
         rows = Ragged.from_lists(questions)
         vectors = np.zeros((len(rows), self.config.output_size), np.float32)

@@ -33,32 +33,23 @@ _product = partial(jnp.matmul, precision="highest")
 def word_products(kernel: Array, bias: Array, x: Array) -> Array:
     """The input's part of each word's gates, ``x @ Wx + bias``: float32 [words, 4 * d_model].
 
-    Args:
-      kernel: float [d_in + d_model, 4 * d_model], as in Trax.
-      bias: float [4 * d_model], the forget bias included.
-      x: float [words, d_in], the vectors of distinct words.
+    `x` are the vectors of distinct words, float [words, d_in]; for the others see `mean_state`. The bias,
+    float [4 * d_model], includes the forget bias.
     """
     return _product(x, kernel[: -kernel.shape[1] // 4]) + bias
 
 
 def mean_state(
-    kernel: Array,
-    products: Array,
-    places: Array,
-    mask: Array | None = None,
-    reverse: bool = False,
+    kernel: Array,  # float [d_in + d_model, 4 * d_model], as in Trax
+    products: Array,  # float [words, 4 * d_model], see `word_products`
+    places: Array,  # int32 [batch, length], which of the words stands where
+    mask: Array
+    | None = None,  # bool [batch, length]; where False the state stays and does not count
+    reverse: bool = False,  # from the last position to the first
 ) -> Array:
     """The mean of an LSTM's states over the positions of a batch of sequences, from a zero state.
 
-    Args:
-      kernel: float [d_in + d_model, 4 * d_model], as in Trax.
-      products: float [words, 4 * d_model], see `word_products`.
-      places: int32 [batch, length], which of the words stands where.
-      mask: None, or bool [batch, length]; where False the state does not advance and does not count.
-      reverse: run from the last position to the first.
-
-    Returns:
-      float [batch, d_model]; zero for a row without any unmasked position.
+    It is float [batch, d_model]; zero for a row without any unmasked position.
     """
     from_state = jnp.asarray(kernel[-kernel.shape[1] // 4 :])
     if mask is None:

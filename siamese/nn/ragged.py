@@ -16,11 +16,8 @@ _LARGEST = 2**31 - 1
 class Ragged(Sequence):
     """Rows of int32 of any length, kept as one flat array and the rows' offsets.
 
-    A token costs four bytes, and a batch of rows is padded in a few NumPy calls.
-
-    Args:
-      values: int32 [total]; all rows, one after the other.
-      offsets: int64 [rows + 1]; row i is ``values[offsets[i]:offsets[i + 1]]``.
+    A token costs four bytes, and a batch of rows is padded in a few NumPy calls. Row i is
+    ``values[offsets[i]:offsets[i + 1]]``, of int32 [total] and int64 [rows + 1].
 
     Example:
       >>> rows = Ragged.from_lists([[5, 6], [], [7]])
@@ -76,8 +73,7 @@ class Ragged(Sequence):
     def padded(self, rows: np.ndarray, length: int, pad: int = 1) -> np.ndarray:
         """The named rows as int32 [len(rows), length], `pad` after each row's end.
 
-        Raises:
-          DataError: where a row is longer than `length`; nothing is cut silently.
+        DataError where a row is longer than `length`; nothing is cut silently.
         """
         rows = np.asarray(rows, dtype=np.int64)
         lengths = self.lengths[rows]

@@ -33,19 +33,12 @@ DROPOUT_PARTS = 2
 
 @dataclass(frozen=True)
 class TowerConfig:
-    """The shape of a tower.
+    """The shape of a tower."""
 
-    Args:
-      vocab_size: rows of the embedding.
-      d_model: size of the embedding and of the LSTM's state.
-      mask_padding: leave padding out (True), or average over it as the course does (False).
-      bidirectional: a second LSTM from the end; its mean state is appended.
-    """
-
-    vocab_size: int
-    d_model: int = 128
-    mask_padding: bool = False
-    bidirectional: bool = False
+    vocab_size: int  # rows of the embedding
+    d_model: int = 128  # size of the embedding and of the LSTM's state
+    mask_padding: bool = False  # leave padding out, or average over it as the course does
+    bidirectional: bool = False  # a second LSTM from the end; its mean state is appended
 
     def __post_init__(self) -> None:
         for name in ("mask_padding", "bidirectional"):
@@ -88,18 +81,10 @@ class Words(NamedTuple):
 def init(
     key: Array, config: TowerConfig, lstm_bias: str = "all_gates", embedding_std: float = 0.0
 ) -> dict[str, Array]:
-    """The weights that training starts from, drawn as Trax draws them.
+    """The weights that training starts from, drawn as Trax draws them: float32 of ``config.shapes()``.
 
-    Args:
-      key: a JAX random key.
-      config: the tower's shape.
-      lstm_bias: where the LSTM's bias starts at 1: at 'all_gates', as Trax's, or the 'forget_gate'. See
-        `siamese.Siamese`.
-      embedding_std: standard deviation of the embedding; 0 takes Trax's uniform distribution, whose
-        variance is 1 / d_model.
-
-    Returns:
-      Name -> float32 array, with the shapes of ``config.shapes()``.
+    The LSTM's bias starts at 1 at 'all_gates', as Trax's, or the 'forget_gate', see `siamese.Siamese`. An
+    `embedding_std` of 0 takes Trax's uniform distribution, whose variance is 1 / d_model.
     """
     import jax
     import jax.numpy as jnp
@@ -124,23 +109,15 @@ def init(
 
 
 def encode(
-    weights: Mapping,
-    tokens: Any,
+    weights: Mapping,  # name -> array, see this module's docstring
+    tokens: Any,  # int32 [batch, length], padded with 1; or the same as `Words`, in less time
     config: TowerConfig,
-    dropout: Dropout | None = None,
-    key: Any = None,
+    dropout: Dropout | None = None,  # for training
+    key: Any = None,  # JAX's random key, for the dropout
 ) -> Array:
     """The vectors of a batch of padded questions; a pure function for `jax.jit` and `jax.grad`.
 
-    Args:
-      weights: name -> array, see this module's docstring.
-      tokens: int32 [batch, length], padded with 1; or the same as `Words`, which takes less time.
-      config: the tower's shape.
-      dropout: for training; it needs the JAX random `key`.
-      key: likewise.
-
-    Returns:
-      float32 [batch, output_size], rows of length 1; zero for a row without tokens, where masked.
+    They are float32 [batch, output_size], of length 1; zero for a row without tokens, where masked.
     """
     import jax.numpy as jnp
 

@@ -50,27 +50,18 @@ class Limits(NamedTuple):
 
 
 def grade_class(
-    folder: str | Path,
-    out: str | Path,
+    folder: str | Path,  # with notebooks in it, however deep; or one notebook
+    out: str | Path,  # folder for ``grades.csv`` and ``feedback/``, made where there is none
     *,
     limits: Limits = Limits(),  # noqa: B008  (it is immutable)
-    jobs: int = 1,
-    note=lambda text: None,
+    jobs: int = 1,  # so many are graded at a time
+    note=lambda text: None,  # called with a line of text after each notebook
 ) -> list[dict[str, Any]]:
     """Grades all notebooks of a folder; row and feedback of each are on disk as soon as it has ended.
 
-    A second call grades the notebooks without a row, and those that have changed since.
-
-    Args:
-      folder: with notebooks in it, however deep; or one notebook. A student is called as the folder
-        below this one, or as the notebook where there is none.
-      out: folder for ``grades.csv`` and ``feedback/``, made where there is none.
-      limits: of one notebook.
-      jobs: how many are graded at a time.
-      note: called with a line of text after each notebook.
-
-    Returns:
-      The rows of the table, sorted: name in `COLUMNS` -> value, a text in the rows of earlier calls.
+    A student is called as the folder below this one, or as the notebook where there is none. A second call
+    grades the notebooks without a row, and those that have changed since. Returned are the rows of the
+    table, sorted: name in `COLUMNS` -> value, a text in the rows of earlier calls.
 
     Raises:
       ArgumentError: no notebooks; or `out` has another table, or the marks of another folder.
@@ -160,10 +151,8 @@ async def _grade(data: bytes, limits: Limits) -> tuple[int | None, dict[str, Mar
     """Runs a notebook to its end, or to the first cell that takes too long or ends Python.
 
     What it defines is then checked. Where no check comes to its end in the notebook's own kernel, one is
-    started for its imports and definitions alone.
-
-    Returns:
-      Number of the notebook, by the functions it defines; exercise -> mark; remarks on its cells.
+    started for its imports and definitions alone. Returned are the notebook's number, by the functions it
+    defines; exercise -> mark; and remarks on its cells.
     """
     marks, remarks, whole = {}, [], True
     try:
@@ -260,11 +249,7 @@ class Kernel(NotebookClient):
     error = ""  # that the last code raised
 
     async def run(self, code: str, seconds: float) -> str:
-        """Runs code; the kernel is lost where it takes longer or ends Python.
-
-        Returns:
-          What went wrong, such as the exception; empty where nothing did.
-        """
+        """What goes wrong in code, or nothing; the kernel is lost where it takes longer or ends Python."""
         self.timeout, self.error = max(1, round(seconds)), ""
         self.nb.cells, self.on_cell_error = [new_code_cell(code)], self._keep_error
         try:

@@ -30,13 +30,8 @@ def compare(name: str, result: Any, why: str) -> None:
 def need(*exercises: Any) -> None:
     """Ends the cell with one line, such as "First write f.", while one of these is a blank.
 
-    In a notebook the cell counts as run, without a traceback, and the next cell goes on.
-
-    Args:
-      *exercises: functions, or values of which None is the blank.
-
-    Raises:
-      FirstWrite: a function has its blanks, or a value is None.
+    These are functions, or values of which None is the blank. FirstWrite says which one it is; in a
+    notebook the cell counts as run, without a traceback, and the next cell goes on.
     """
     _end_cells_quietly()
     for exercise in exercises:
@@ -69,10 +64,8 @@ def _end_cells_quietly() -> None:
 def drag_circle() -> Any:
     """A unit circle on which anchor, positive and negative are dragged, with hinge and loss beside it.
 
-    It works without a network and without a kernel behind it, in JupyterLab, VS Code and Colab.
-
-    Returns:
-      An `IPython.display.HTML`, the last value of a cell.
+    It is an `IPython.display.HTML`, the last value of a cell, and works without a network and without a
+    kernel behind it, in JupyterLab, VS Code and Colab.
     """
     from IPython.display import HTML
 

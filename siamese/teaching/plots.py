@@ -34,14 +34,9 @@ def new_picture(width: float = 4.8, height: float = 3.8) -> Iterator[Any]:
 
 
 def plot_losses(history: Mapping[str, Sequence[tuple[float, float]]], margin: float):
-    """Loss curves, and a line at 2 x margin: the hardest negative's loss when all vectors are equal.
+    """Loss curves, four at most, of name -> list of (step, loss a pair); a Matplotlib figure.
 
-    Args:
-      history: name -> list of (step, loss a pair), four curves at most.
-      margin: that of the loss.
-
-    Returns:
-      A Matplotlib figure.
+    A line stands at 2 x margin: the hardest negative's loss when all vectors are equal.
     """
     with new_picture() as figure:
         axes = figure.add_subplot()
@@ -59,13 +54,7 @@ def plot_losses(history: Mapping[str, Sequence[tuple[float, float]]], margin: fl
 def plot_scores(scores: Any, labels: Any, threshold: float):
     """Histograms of the scores of duplicates and of the others, each as a share of its own class.
 
-    Args:
-      scores: float [n].
-      labels: bool or 0/1 [n].
-      threshold: where a line stands.
-
-    Returns:
-      A Matplotlib figure.
+    Scores are float [n], labels bool or 0/1 [n]; a line stands at the threshold. A Matplotlib figure.
     """
     scores, duplicate = np.asarray(scores), np.asarray(labels, bool)
     edges = np.linspace(scores.min(), scores.max(), 41)
@@ -87,27 +76,18 @@ def plot_scores(scores: Any, labels: Any, threshold: float):
 
 
 def plot_similarity_matrix(
-    scores: Any,
+    scores: Any,  # float [batch, batch]: rows question 1, columns question 2, twelve at most
     *,
-    closest: str | None = "hardest",
-    rows: Sequence[str] = (),
-    columns: Sequence[str] = (),
+    closest: str | None = "hardest",  # or 'semi_hard'; None marks no negatives
+    rows: Sequence[str] = (),  # texts beside the rows, whole, in lines of 26 characters
+    columns: Sequence[str] = (),  # texts under the columns, upright, likewise
     title: str = "Similarity matrix",
 ):
     """The similarity matrix as a heat map, with each row's positive and its closest negative marked.
 
     Positives stand in solid boxes; the negative that the loss takes as the closest has a dashed one
-    (none where a row has no allowed negative). The loss's own `closest_negative` chooses it.
-
-    Args:
-      scores: float [batch, batch]; rows question 1, columns question 2; twelve at most.
-      closest: 'hardest', 'semi_hard', or None to mark no negatives.
-      rows: texts beside the rows, whole, in lines of 26 characters.
-      columns: texts under the columns, upright, likewise.
-      title: over the picture.
-
-    Returns:
-      A Matplotlib figure.
+    (none where a row has no allowed negative). The loss's own `closest_negative` chooses it. The result
+    is a Matplotlib figure.
     """
     scores = np.asarray(scores, dtype=float)
     positive = np.eye(len(scores), dtype=bool)

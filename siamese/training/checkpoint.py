@@ -40,15 +40,9 @@ def write_checkpoint(path: Path, state: State, facts: dict[str, Any]) -> None:
 def read_checkpoint(
     path: Path, state: State, config: TrainConfig, data: str
 ) -> tuple[State, dict[str, Any]]:
-    """The state and the facts of a checkpoint.
+    """The state and the facts of a checkpoint; CheckpointError where it is damaged, or of another run.
 
-    Args:
-      path: the file.
-      state: the state before the run's first step.
-      config: the run's configuration.
-      data: its `fingerprint`.
-
-    CheckpointError where it is damaged, or of another run.
+    `state` is that before the run's first step, `data` the run's `fingerprint`.
     """
     arrays, facts = read_file(path, "checkpoint")
     if different := _differences(facts, config, data):

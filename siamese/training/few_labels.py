@@ -52,25 +52,17 @@ class Bought(NamedTuple):
 
 
 def teach(
-    start: DuplicateDetector,
+    start: DuplicateDetector,  # from whose encoder and head it goes on; its tower stays as it is
     pairs: QuestionPairs,
-    listed: list[str] | None = None,
+    listed: list[str] | None = None,  # for links: those that are no answers are drawn from them
     *,
-    seed: int = 0,
+    seed: int = 0,  # of batches, dropout and parts
 ) -> tuple[DuplicateDetector, Bought]:
-    """A model with a head of its own from at most some thousand labels; goes on from the head of `start`.
+    """A model with a head of its own from at most some thousand labels, and what they bought.
 
-    Args:
-      start: a model with an encoder; its tower, if any, stays as it is.
-      pairs: labelled pairs. Where all are duplicates (links), their order is learned and no threshold.
-      listed: questions; for links those that are no answers are drawn from them.
-      seed: of batches, dropout and parts.
-
-    Returns:
-      The model, and what the labels bought. With both labels its threshold is fitted on left-out scores.
-
-    Raises:
-      DataError: fewer than `LEAST` duplicates, or the scores do not tell them from the others.
+    With both labels its threshold is fitted on left-out scores. Where all pairs are duplicates (links),
+    their order is learned and no threshold. DataError for fewer than `LEAST` duplicates, and where the
+    scores do not tell them from the others.
     """
     labels = np.asarray(pairs.is_duplicate, bool)
     if labels.sum() < LEAST:

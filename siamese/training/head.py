@@ -45,9 +45,7 @@ def head_vectors(matrix: Any, vectors: Any, dropout: float = 0.0, key: Any = Non
 def head_network(vectors: np.ndarray, dropout: float) -> Network:
     """A head, to train as a tower is trained; the questions of a batch are rows of `vectors`.
 
-    Args:
-      vectors: the encoder's, float32 [questions, d].
-      dropout: share of an encoder's numbers set to zero.
+    These are the encoder's, float32 [questions, d]; `dropout` is the share of their numbers set to zero.
     """
 
     def to_device(batch: tuple) -> Batch:
@@ -68,24 +66,18 @@ def head_network(vectors: np.ndarray, dropout: float) -> Network:
 
 
 def fit_head(
-    vectors: np.ndarray,
-    rows: np.ndarray,
-    labels: np.ndarray,
-    groups: np.ndarray | None = None,
+    vectors: np.ndarray,  # the encoder's of all questions, those of a list among them, float32 [m, d]
+    rows: np.ndarray,  # int64 [n, 2]: each pair's two questions
+    labels: np.ndarray,  # bool [n]
+    groups: np.ndarray
+    | None = None,  # where all labels are yes, int [m]: known duplicates share one
     *,
-    start: np.ndarray | None = None,
-    seed: int = 0,
+    start: np.ndarray | None = None,  # the matrix to go on from; the identity where None
+    seed: int = 0,  # of the batches and of the dropout
 ) -> np.ndarray:
-    """The matrix of a head, float32 [d, d], of at most some thousand labelled pairs.
+    """The matrix of a head, float32 [d, d], of at most some thousand labelled pairs; it stays near `start`.
 
-    Args:
-      vectors: the encoder's vectors of all questions, those of a list among them, float32 [m, d].
-      rows: int64 [n, 2]; each pair's two questions.
-      labels: bool [n].
-      groups: where all labels are yes, int [m]: questions of one group are known duplicates. Each first
-        question then looks for its second one among the questions of other groups.
-      start: the matrix to go on from, and to stay near to; the identity where None.
-      seed: of the batches and of the dropout.
+    With `groups` each first question looks for its second one among the questions of other groups.
     """
     matrix = np.eye(vectors.shape[1], dtype=np.float32) if start is None else start
     centre = np.float32(np.vecdot(*(vectors[side] for side in rows.T)).mean())

@@ -35,13 +35,8 @@ PAIR_TEMPERATURE, PAIR_CENTRE = 0.1, 0.55
 def ranking_loss(scores, false_negative_mask=None):
     """The multiple-negatives ranking loss of a similarity matrix, the mean of both directions.
 
-    Args:
-      scores: float [batch, batch] cosines, positives on the diagonal.
-      false_negative_mask: None, or bool [batch, batch]: True where question1 of row i and question2 of
-        row j are known duplicates off the diagonal; they do not count as negatives.
-
-    Returns:
-      float [batch], >= 0; 0 for a row without negatives. Errors as `siamese.course.loss.loss_from_scores`.
+    It is float [batch], >= 0, and 0 for a row without negatives. Arguments and errors are those of
+    `siamese.course.loss.loss_from_scores`.
 
     Example:
       >>> losses = ranking_loss(jnp.array([[1.0, 0.95], [0.95, 1.0]]))
@@ -69,10 +64,9 @@ def pair_loss(cosines, is_duplicate):
 def make_loss(config: TrainConfig) -> Callable[..., tuple[Any, Any]]:
     """The loss of a configuration.
 
-    Returns:
-      Function (scores [batch, batch], false_negative_mask, cosines [pairs], is_duplicate [pairs]), the last
-      three None where a batch has none, -> (the number that is minimised, the mean loss a pair). They
-      differ for the course's edition of 2023, which minimises the sum.
+    It is a function (scores [batch, batch], false_negative_mask, cosines [pairs], is_duplicate [pairs]),
+    the last three None where a batch has none, -> (the number that is minimised, the mean loss a pair).
+    They differ for the course's edition of 2023, which minimises the sum.
     """
 
     def loss(scores, false_negative_mask=None, cosines=None, is_duplicate=None):

@@ -29,28 +29,17 @@ class PlannedBatch(NamedTuple):
 
 
 def plan_epoch(
-    pair_lengths: np.ndarray,
-    lengths: np.ndarray,
-    batch_size: int,
+    pair_lengths: np.ndarray,  # integers [pairs]: tokens of the longer question, at most lengths[-1]
+    lengths: np.ndarray,  # int64 [buckets], rising: the lengths of batches
+    batch_size: int,  # pairs in a batch
     *,
-    seed: int,
+    seed: int,  # decides, with the epoch's number, all that is random
     epoch: int,
-    window: int,
-    block: int = 1,
-    swap: bool = False,
+    window: int,  # pairs brought together at a time
+    block: int = 1,  # neighbouring pairs that are visited together; 1 for a full shuffle
+    swap: bool = False,  # whether each pair's sides are exchanged with probability 1/2
 ) -> list[PlannedBatch]:
-    """The batches of an epoch, in order; the same arguments give the same batches.
-
-    Args:
-      pair_lengths: integers [pairs]; tokens of each pair's longer question, at most ``lengths[-1]``.
-      lengths: int64 [buckets], rising; the lengths of batches.
-      batch_size: pairs in a batch.
-      seed: decides, with `epoch`, all that is random.
-      epoch: the epoch's number.
-      window: pairs brought together at a time.
-      block: neighbouring pairs that are visited together; 1 for a full shuffle.
-      swap: whether each pair's sides are exchanged with probability 1/2.
-    """
+    """The batches of an epoch, in order; the same arguments give the same batches."""
     # A small integer type is sorted by radix, several times faster.
     buckets = np.searchsorted(lengths, np.arange(lengths[-1] + 1)).astype(np.uint16)[pair_lengths]
     # The last pairs of the epoch's order are left out before lengths matter: no length is always missing.
@@ -114,14 +103,9 @@ def _swapped(groups: list[list[PlannedBatch]], seed: int, epoch: int) -> list[Pl
 def choose_lengths(histogram: np.ndarray, count: int) -> np.ndarray:
     """The batch lengths that pad a set of pairs least, by dynamic programming over the lengths that occur.
 
-    Every pair is padded to the first length at or above its own.
-
-    Args:
-      histogram: integers [longest + 1]; how many pairs have each length.
-      count: how many at most, so how many shapes XLA compiles.
-
-    Returns:
-      int64 [<= count], rising; the last is the longest length that occurs.
+    Every pair is padded to the first length at or above its own. The histogram, integers [longest + 1],
+    says how many pairs have each length. The result is int64 [<= count], rising, up to the longest length
+    that occurs; XLA compiles so many shapes.
 
     Example:
       >>> choose_lengths(np.bincount([3, 3, 3, 4, 9, 9]), count=2).tolist()

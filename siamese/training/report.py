@@ -29,19 +29,13 @@ def measure(
     detector: DuplicateDetector,
     held_out: QuestionPairs,
     test: QuestionPairs,
-    beside: DuplicateDetector | None = None,
+    beside: DuplicateDetector | None = None,  # an encoder to compare a model with that has none
 ) -> tuple[Evaluation, DuplicateDetector]:
-    """Measures a model on test pairs; threshold and calibration come from the held-out pairs.
+    """The figures of a model on test pairs, and the model with what the held-out pairs say.
 
-    Args:
-      detector: the model. Where it does not separate the held-out pairs it gets the course's threshold,
-        marked as a default, and no calibration, and a warning says so.
-      held_out: labelled pairs; from `CURVE_PAIRS` on a model of several parts gets a curve of them.
-      test: others.
-      beside: an encoder to compare a model with that has none.
-
-    Returns:
-      The figures, and the model with its threshold and calibration.
+    They give threshold and calibration; from `CURVE_PAIRS` on a model of several parts gets a curve. Where
+    a model does not separate them it gets the course's threshold, marked as a default, and no calibration,
+    and a warning says so.
     """
     sides, labels = detector._pairs(held_out.question1, held_out.question2), held_out.is_duplicate
     cosines, able = cosines_with(*sides), True
@@ -127,10 +121,7 @@ def parts_of(pairs: QuestionPairs, count: int, seed: int) -> list[np.ndarray]:
 def left_out_probabilities(
     part_cosines: np.ndarray, cosines: np.ndarray, labels: np.ndarray, parts: Sequence[np.ndarray]
 ) -> np.ndarray:
-    """The probabilities, float64 [n], of the pairs of each part by a curve fitted on the others.
-
-    Args: as `siamese.search.parts.fit_parts`; and the rows of the parts.
-    """
+    """The probabilities, float64 [n], of the pairs of each part by a curve (`fit_parts`) of the others."""
     probabilities = np.zeros(len(labels))
     for part in parts:
         rest = np.setdiff1d(np.arange(len(labels)), part)

@@ -176,9 +176,7 @@ def batch_loss(loss, vectors, batch: Batch):
 def to_device(batch: tuple, vocab_size: int, mesh: jax.sharding.Mesh | None = None) -> Batch:
     """A batch of questions as a `Batch`; with a mesh its rows are spread over the devices.
 
-    Raises:
-      ArgumentError: the batch does not divide by the number of devices: to cut or fill it would change
-        the loss.
+    ArgumentError where it does not divide by their number: to cut or fill it would change the loss.
     """
     parts = dict(zip(getattr(batch, "_fields", ("q1", "q2")), map(np.asarray, batch)))
     names = ("q1", "labelled_q1", "q2", "labelled_q2")
@@ -212,14 +210,9 @@ def device_mesh() -> jax.sharding.Mesh | None:
 def words_of(tokens: np.ndarray, vocab_size: int) -> Words:
     """The distinct words of a batch and the place of each token among them.
 
-    Args:
-      tokens: int [batch, length]; as in a look-up, a number beyond the vocabulary is its last word.
-      vocab_size: how many words there are.
-
-    Returns:
-      `Words`. The words are filled up to 256, 384, 512, 768, 1024, ... with vocab_size, which is no word:
-      few shapes to compile, a function of the batch alone; up to `SMALL_VOCABULARY` words a function of
-      vocab_size.
+    As in a look-up, a token, int [batch, length], beyond the vocabulary is its last word. The words are
+    filled up to 256, 384, 512, 768, 1024, ... with vocab_size, which is no word: few shapes to compile, a
+    function of the batch alone; up to `SMALL_VOCABULARY` words a function of vocab_size.
 
     Example:
       >>> words = words_of(np.array([[7, 5, 1]]), 40)

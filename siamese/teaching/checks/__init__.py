@@ -41,22 +41,14 @@ def _exercise(name: str) -> Exercise:
 
 
 def hint(exercise: str) -> None:
-    """Prints the next of an exercise's three hints; after the third, the third again.
-
-    Raises:
-      ArgumentError: there is no such exercise; names those that there are.
-    """
+    """Prints the next of an exercise's three hints, then the third again; ArgumentError for another name."""
     check = _exercise(exercise)
     check.hinted = min(check.hinted + 1, len(check.hints))
     print(f"{check.hinted} of {len(check.hints)}: {check.hints[check.hinted - 1]}")
 
 
 def solution(exercise: str) -> None:
-    """Prints an exercise's solution, after three tries that failed or three hints.
-
-    Raises:
-      ArgumentError: there is no such exercise; names those that there are.
-    """
+    """Prints an exercise's solution, after three failed tries or hints; ArgumentError for another name."""
     check = _exercise(exercise)
     if max(check.failed, check.hinted) < TRIES:
         how = f'after {TRIES} tries, or three hints of checks.hint("{exercise}").'

@@ -116,11 +116,7 @@ _DIRECTIONS[2:8] = [[1, 0], [0.5, 0.8660254], [0, 1], [-1, 0], [0.8, 0.6], [0.6,
 
 
 def _sides(questions) -> list[np.ndarray]:
-    """The two arrays that a model is called with.
-
-    Raises:
-      Odd: it is not a pair of arrays [batch, length] of one shape.
-    """
+    """The two arrays that a model is called with; Odd where they are no [batch, length] of one shape."""
     pair = isinstance(questions, (tuple, list)) and len(questions) == 2
     hint = "the model takes one argument, the pair (q1, q2)"
     require(pair, f"model({type(questions).__name__})", hint)

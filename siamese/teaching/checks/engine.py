@@ -223,11 +223,7 @@ class Exercise:
         return results + [late] * (len(self.table) - len(results))
 
     def _judged(self, learner: Learner) -> tuple[list[Failure], str]:
-        """The failures, and the name of the answer.
-
-        Raises:
-          NotWritten: the first case fails, and the function has a blank.
-        """
+        """The failures, and the name of the answer; NotWritten for a blank, if the first case fails."""
         results, trials = self._results(learner), []
         for note, form in self.answers.items():
             expected = self.expected(form)

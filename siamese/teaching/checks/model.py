@@ -49,11 +49,7 @@ _Q2 = [[3, 4, 5, 1], [2, 2, 3, 1], [10, 9, 1, 1], [6, 5, 4, 3], [7, 1, 1, 1]]
 
 
 def _built(fn, **sizes):
-    """A learner's model.
-
-    Raises:
-      Odd: it is no Trax layer of two inputs and two outputs.
-    """
+    """A learner's model; Odd where it is no Trax layer of two inputs and two outputs."""
     from trax import layers as tl
 
     model = fn(**sizes)

@@ -28,11 +28,7 @@ def require(condition: Any, actual: str, hint: str = "") -> None:
 
 
 def numbers(value: Any) -> np.ndarray:
-    """`value` as float64.
-
-    Raises:
-      Odd: it is not a number or an array of numbers.
-    """
+    """`value` as float64; Odd where it is not a number or an array of numbers."""
     if value is None:
         raise Odd("None", "the function returned nothing: is `return` missing?")
     try:

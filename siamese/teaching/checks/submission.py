@@ -54,15 +54,7 @@ class Watched:
 
 
 class Learner(Watched):
-    """The learner's function.
-
-    Attributes:
-      unused: names of arguments that the function does not read.
-      file: where its lines stand.
-
-    Raises:
-      NotWritten: `fn` is no function, or is the library's own.
-    """
+    """The learner's function; NotWritten where it is none, or is the library's own."""
 
     def __init__(self, fn: Any, name: str):
         if not callable(fn):
@@ -72,15 +64,13 @@ class Learner(Watched):
         if module.split(".")[0] in ("siamese", "trax"):
             raise NotWritten(f"this is the function of {module}: write your own")
         code = getattr(fn, "__code__", None)
-        self.unused = _unused(code) if code else set()
-        self.file = code.co_filename if code else ""
+        self.unused = _unused(code) if code else set()  # names of arguments that it does not read
+        self.file = code.co_filename if code else ""  # where its lines stand
 
     def blank(self, stopped: bool, nothing: bool) -> str:
         """What shows that the learner's code is missing; empty where nothing does.
 
-        Args:
-          stopped: whether the first case ended with an error.
-          nothing: whether it gave None.
+        The first case `stopped`, with an error, or gave `nothing`, None.
         """
         if line := blank_line(self.fn, stopped):
             return f"there is a None to replace: {line}"
