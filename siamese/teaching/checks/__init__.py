@@ -41,7 +41,7 @@ def _exercise(name: str) -> Exercise:
 
 
 def hint(exercise: str) -> None:
-    """Prints the next of an exercise's three hints, then the third again; ArgumentError for another name."""
+    """Prints an exercise's next hint of three, then the last again; ArgumentError for another name."""
     check = _exercise(exercise)
     check.hinted = min(check.hinted + 1, len(check.hints))
     print(f"{check.hinted} of {len(check.hints)}: {check.hints[check.hinted - 1]}")
