@@ -29,7 +29,7 @@ import statistics
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -48,14 +48,8 @@ LABELS = {
     "minilm": "all-MiniLM-L6-v2 (trained on Quora's duplicates)",
 }
 HEADER = "MRR|recall@1|recall@10|unseen: MRR|recall@1|recall@10|prepared in, s|queries/s"
-FIGURES = [
-    "mrr",
-    "recall_at_1",
-    "recall_at_10",
-    "unseen_mrr",
-    "unseen_recall_at_1",
-    "unseen_recall_at_10",
-]
+MEASURES = ("mrr", "recall_at_1", "recall_at_10")
+FIGURES = [*MEASURES, *(f"unseen_{name}" for name in MEASURES)]
 
 
 def timed(work: Callable, *arguments: Any, **options: Any) -> tuple[Any, float]:
@@ -102,10 +96,8 @@ class Pool:
         ranked = [[r for r in row if r != own][:DEPTH] for row, own in zip(rows, self.queries)]
         answers = list(zip(ranked, self.relevant))
         figures = {"prepare_s": prepared_s, "queries_per_s": len(ranked) / answered_s}
-        for start, part in (
-            ("", answers),
-            ("unseen_", [a for a, u in zip(answers, self.unseen) if u]),
-        ):
+        unseen = [answer for answer, is_unseen in zip(answers, self.unseen) if is_unseen]
+        for start, part in (("", answers), ("unseen_", unseen)):
             metrics = evaluate_retrieval(*zip(*part), ks=(1, 10))
             figures |= {f"{start}mrr": metrics.mrr, f"{start}queries": metrics.queries}
             figures |= {f"{start}recall_at_{k}": value for k, value in metrics.recall.items()}
@@ -205,15 +197,7 @@ def speed(pool: Pool) -> dict:
 # ---- Groups ----
 
 
-class BCubed(NamedTuple):
-    """How well groups agree with the true ones, item by item."""
-
-    precision: float  # of an item's group, the share that is of its true group
-    recall: float  # of an item's true group, the share that is in its group
-    f: float  # F1 of the two means
-
-
-def b_cubed(groups: Any, truth: Any, counted: Any = slice(None)) -> BCubed:
+def b_cubed(groups: Any, truth: Any, counted: Any) -> dict[str, float]:
     """B-cubed precision, recall and F (Bagga and Baldwin, 1998; Amigo et al., 2009).
 
     Every item counts itself, so that all items alone have precision 1, and all in one group recall 1.
@@ -228,7 +212,8 @@ def b_cubed(groups: Any, truth: Any, counted: Any = slice(None)) -> BCubed:
     shared, _ = _sizes(of_true.astype(np.int64) * len(groups) + of_item)
     precision = float((shared / sizes)[counted].mean())
     recall = float((shared / true_sizes)[counted].mean())
-    return BCubed(precision, recall, 2 * precision * recall / (precision + recall))
+    f1 = 2 * precision * recall / (precision + recall)
+    return {"precision": precision, "recall": recall, "f": f1}
 
 
 def _sizes(groups: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -248,18 +233,11 @@ def groupings(vectors: np.ndarray, lowest: float) -> list[tuple[float, np.ndarra
     return list(zip(cuts, labels[1:]))
 
 
-def best_cut(cuts: list[tuple[float, np.ndarray]], score: Callable) -> tuple[float, float]:
-    """Of falling thresholds the one whose groups score best, the highest of equal ones; and the score."""
-    values = [score(labels) for _, labels in cuts]
-    at = int(np.argmax(values))
-    return cuts[at][0], float(values[at])
-
-
 def groups(pool: Pool) -> dict:
     """The groups of each model's vectors; a row of the table each."""
     truth, alone = pool.cluster, np.arange(len(pool.texts))
     half = (np.random.default_rng(0).random(len(alone)) < 0.5)[truth]  # [questions]
-    figures = {"every question alone": {**b_cubed(alone, truth, ~half)._asdict(), "largest": 1}}
+    figures = {"every question alone": {**b_cubed(alone, truth, ~half), "largest": 1}}
     for name in pool.models:
         vectors = np.array(pool.index(name)[0].vectors)
         ways = {"average linkage": timed(groupings, vectors, LOWEST)}
@@ -267,10 +245,8 @@ def groups(pool: Pool) -> dict:
         edges, cuts = np.stack([first, second], axis=1), np.linspace(1, least, 101).tolist()
         components = [(c, connected_groups(len(truth), edges[cosines > c])) for c in cuts]
         for way, (cuts, seconds) in (ways | {"connected components": (components, None)}).items():
-            cut, _ = best_cut(cuts, lambda labels: b_cubed(labels, truth, half).f)
-            labels = dict(cuts)[cut]
-            scores = b_cubed(labels, truth, ~half)._asdict()
-            largest = int(np.bincount(labels).max())
+            cut, labels = max(cuts, key=lambda pair: b_cubed(pair[1], truth, half)["f"])
+            scores, largest = b_cubed(labels, truth, ~half), int(np.bincount(labels).max())
             row = {"threshold": cut, **scores, "largest": largest, "seconds": seconds}
             figures[f"{name}, {way}"] = row
     return figures

@@ -15,8 +15,7 @@ import numpy as np
 D_MODEL, RATE = 128, 0.001
 # A batch of the best preset, as `siamese.PairBatches` yields it.
 PairBatch = namedtuple(
-    "PairBatch",
-    ["q1", "q2", "false_negative_mask", "labelled_q1", "labelled_q2", "is_duplicate"],
+    "PairBatch", ["q1", "q2", "false_negative_mask", "labelled_q1", "labelled_q2", "is_duplicate"]
 )
 NAMES = {
     "trax": "stock Trax, course batches",
@@ -137,10 +136,7 @@ def make_torch(vocab: int, sample, packed: bool = False):
         v = tower(torch.from_numpy(np.concatenate([q1, q2])).long())  # Both towers in one batch.
         scores = v[: len(q1)] @ v[len(q1) :].T
         eye, positive = torch.eye(len(q1)), scores.diagonal()
-        closest, mean = (
-            (scores - 2 * eye).amax(1),
-            (scores * (1 - eye)).sum(1) / (len(q1) - 1),
-        )
+        closest, mean = ((scores - 2 * eye).amax(1), (scores * (1 - eye)).sum(1) / (len(q1) - 1))
         loss = ((0.25 - positive + closest).relu() + (0.25 - positive + mean).relu()).mean()
         adam.zero_grad()
         loss.backward()
@@ -164,9 +160,5 @@ MAKERS = {
     "torch_packed": partial(make_torch, packed=True),
 }
 # Which batches a contender trains on, where not the course's, and its LSTMs where not one.
-BATCHES = {
-    "ours_masked": "bucketed",
-    "torch_packed": "bucketed",
-    "ours_best": "best",
-}
+BATCHES = {"ours_masked": "bucketed", "torch_packed": "bucketed", "ours_best": "best"}
 LSTMS = {"ours_best": 2}

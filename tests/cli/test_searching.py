@@ -300,10 +300,7 @@ def test_only_a_table_that_siamese_wrote_is_replaced(tmp_path, run, refused):
         ),
         ("evaluate model --questions pairs.csv -k 3", "leave out -k"),
         ("evaluate model --questions pairs.csv --model model", "leave out --model"),
-        (
-            "threshold q.db --label 3 --encoding cp1252",
-            "q.db is an index, whose answers are UTF-8",
-        ),
+        ("threshold q.db --label 3 --encoding cp1252", "q.db is an index, whose answers are UTF-8"),
         ("threshold q.db --label 3 --list q.csv", "leave out --list"),
         ("threshold q.db --answers pairs.csv --overwrite", "leave out --overwrite"),
         ("duplicates t.csv --column question1 --output ./t.csv", "does not read, is replaced"),

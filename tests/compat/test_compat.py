@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from make_hostile import Calls
 from programs import COMPILED, output_of, run
 
 import siamese
@@ -158,28 +159,19 @@ assert tensorflow.io.gfile.glob(FOLDER + "/train/events.*")
     output_of(f"import tensorflow\nFOLDER = {str(tmp_path)!r}\n{STOCK_LOOP}{code}")
 
 
-class _RunsCode:
-    """Pickled, it asks the reader to create a file."""
-
-    def __init__(self, marker):
-        self.marker = marker
-
-    def __reduce__(self):
-        return Path.touch, (self.marker,)
-
-
 def test_trax_own_readers_run_nothing_of_a_strangers_file(tmp_path):
     from trax.data import inputs
     from trax.supervised import training
 
     marker, file = tmp_path / "ran", tmp_path / "model.pkl.gz"
-    content = {"flat_weights": [_RunsCode(marker)], "flat_state": [], "input_signature": None}
+    hostile = Calls(Path.touch, marker)
+    content = {"flat_weights": [hostile], "flat_state": [], "input_signature": None}
     file.write_bytes(gzip.compress(pickle.dumps(content)))
     pickle.loads(gzip.decompress(file.read_bytes()))
     assert marker.exists()  # The file is hostile indeed:
     marker.unlink()
     plain = tmp_path / "data_counters0.pkl"
-    plain.write_bytes(pickle.dumps(_RunsCode(marker)))
+    plain.write_bytes(pickle.dumps(hostile))
     for read in (
         lambda: siamese.Siamese(10, 4).init_from_file(str(file)),
         lambda: training.unpickle_from_file(str(file), gzip=True),

@@ -23,20 +23,13 @@ from siamese.errors import CheckpointError
 
 
 def same(a, b):
-    """Whether two values are equal in kind, shape and every bit."""
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, (np.ndarray, np.generic)):
-        return (a.dtype, a.shape, a.tobytes()) == (b.dtype, b.shape, b.tobytes())
-    if isinstance(a, (tuple, list)):
-        return len(a) == len(b) and all(map(same, a, b))
-    if isinstance(a, dict):
-        return same([*a.items()], [*b.items()])
-    return a == b or repr(a) == repr(b)
+    """Whether two values are equal in kind, shape and every digit: the arrays here are short."""
+    with np.printoptions(floatmode="unique"):
+        return repr(a) == repr(b)
 
 
-def read_plain_pickle(data, where="x"):
-    return safe_pickle.read_plain_pickle(io.BytesIO(data), where)
+def read_plain_pickle(data):
+    return safe_pickle.read_plain_pickle(io.BytesIO(data), "x")
 
 
 def packed(path, content, protocol=pickle.HIGHEST_PROTOCOL):
@@ -77,7 +70,7 @@ def test_the_names_of_older_numpys_and_jax_are_known():
     ):
         data = pickle.dumps(array, 3)
         assert name in data
-        assert read_plain_pickle(data.replace(name, older), "x").tolist() == [0, 1, 2]
+        assert read_plain_pickle(data.replace(name, older)).tolist() == [0, 1, 2]
     with pytest.raises(CheckpointError, match="another machine's byte order"):
         read_plain_pickle(pickle.dumps(np.arange(3, dtype=">i4"), 3))
 
@@ -93,20 +86,14 @@ def test_an_old_single_file_and_weights_alone_are_read(tmp_path):
     assert read_course_model(tmp_path).step == 3
     alone = read_course_model(packed(tmp_path / "x.pkl.gz", only))
     assert alone.weights[0].tolist() == [1, 1] and alone.step == 0
-
-
-def test_a_missing_companion_is_named(tmp_path):
-    path = packed(tmp_path / "model.pkl.gz", {"flat_weights": 2})
     with pytest.raises(CheckpointError, match=r"weights\.npy\.gz does not exist"):
-        read_course_model(path)
+        read_course_model(packed(tmp_path / "x.pkl.gz", {"flat_weights": 2}))
 
 
 def test_fewer_arrays_than_were_written_are_noticed(tmp_path):
     """Trax's reader stops at a cut without a word and loads half a model."""
-    path = tmp_path / "a.weights.npy.gz"
-    write_trax_weights(
-        tmp_path / "a.pkl.gz", [np.arange(500), np.ones((3, 2), order="F"), np.ones(())]
-    )
+    path, arrays = tmp_path / "a.weights.npy.gz", [np.arange(500), np.ones((3, 2), order="F")]
+    write_trax_weights(tmp_path / "a.pkl.gz", [*arrays, np.ones(())])
     back = read_arrays(path)
     assert same(back[1], np.ones((3, 2))) and back[2].shape == () and back[0][-1] == 499
     whole = path.read_bytes()
@@ -116,22 +103,16 @@ def test_fewer_arrays_than_were_written_are_noticed(tmp_path):
             read_arrays(path)
 
 
-@pytest.mark.parametrize(
-    ("head", "words"),
-    [
+def test_a_header_that_claims_too_much_is_refused_with_its_reason(tmp_path):
+    path, four = tmp_path / "a.npy.gz", make_hostile.image_header(4)
+    for head, words in (
         (make_hostile.image_header(1 << 60), "larger than 1024 MB"),
         (make_hostile.image_header(-8), "damaged"),
-        (
-            make_hostile.image_header(4).replace(b"'|u1', ", b"'<f16',"),
-            "'<f16', not of plain numbers",
-        ),
-    ],
-)
-def test_a_header_that_claims_too_much_is_refused_with_its_reason(tmp_path, head, words):
-    path = tmp_path / "a.npy.gz"
-    path.write_bytes(gzip.compress(head + bytes(64)))
-    with pytest.raises(CheckpointError, match=words):
-        read_arrays(path)
+        (four.replace(b"'|u1', ", b"'<f16',"), "'<f16', not of plain numbers"),
+    ):
+        path.write_bytes(gzip.compress(head + bytes(64)))
+        with pytest.raises(CheckpointError, match=words):
+            read_arrays(path)
 
 
 # ---- Hostile and damaged files ----
@@ -176,14 +157,9 @@ def test_the_corpus_is_hostile(corpus):
     assert len(files) > 60
 
 
-NAMED = {
-    **{"os.system-2": "'posix.system'", "eval-0": "'__builtin__.eval'"},
-    **{
-        "op-NEWOBJ": "'builtins.bytes'",
-        "op-INST": "'posix.system'",
-        "array-objects": "'O8', not of numbers",
-    },
-}
+NAMED = {"os.system-2": "'posix.system'", "eval-0": "'__builtin__.eval'"}
+NAMED |= {"op-INST": "'posix.system'", "op-NEWOBJ": "'builtins.bytes'"}
+NAMED["array-objects"] = "'O8', not of numbers"
 
 
 def test_nothing_in_the_corpus_runs_and_all_is_refused(corpus, monkeypatch):
@@ -209,7 +185,7 @@ def test_a_vast_number_of_instructions_is_refused_early(monkeypatch):
     assert safe_pickle._MAX_INSTRUCTIONS <= 2_000_000
     monkeypatch.setattr(safe_pickle, "_MAX_INSTRUCTIONS", 2_000)
     with pytest.raises(CheckpointError, match="more than 2,000 instructions"):
-        read_plain_pickle(b"(" * 2_002 + b".", "x")
+        read_plain_pickle(b"(" * 2_002 + b".")
 
 
 INSTRUCTIONS = [
@@ -235,4 +211,4 @@ def holds_no_code(value):
 )
 def test_any_bytes_and_instructions_end_in_plain_content_or_a_checkpoint_error(data):
     with suppress(CheckpointError):
-        assert holds_no_code(read_plain_pickle(data, "x"))
+        assert holds_no_code(read_plain_pickle(data))

@@ -29,10 +29,7 @@ def printed_by(source: str, folder: Path, **environment: str) -> str:
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     code[0].source = f"import siamese\n{code[0].source}"
     nbclient.NotebookClient(
-        notebook,
-        timeout=1800,
-        kernel_name="python3",
-        resources={"metadata": {"path": str(folder)}},
+        notebook, timeout=1800, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
     ).execute(env={**os.environ, **COMPILED, **environment})
     return "".join(output.get("text", "") for cell in code for output in cell.outputs)
 

@@ -61,10 +61,7 @@ def questions(n=150, seed=0):
 def generators(seed=34):
     random.seed(seed)
     q1, q2 = questions()
-    return (
-        data_generator(q1[:120], q2[:120], BATCH),
-        data_generator(q1[120:], q2[120:], BATCH),
-    )
+    return (data_generator(q1[:120], q2[:120], BATCH), data_generator(q1[120:], q2[120:], BATCH))
 
 
 def made(output_dir=None, loss=TripletLoss, model=light_model, batches=None, **options):

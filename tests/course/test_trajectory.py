@@ -1,12 +1,11 @@
 """Loss values never drift: steps equal those of the course's cells in stock Trax, and a golden file."""
 
-import json
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
 from stock_trax import (
+    GOLDEN_LOSSES,
     SETTINGS,
     batches_and_vocabulary,
     schedule,
@@ -18,7 +17,6 @@ from siamese import Siamese, TripletLossFn, edition, fast_forward, train_model
 from siamese.course.answers import _vectors as compiled_vectors
 from siamese.course.model import set_tower_weights, tower_weights
 
-GOLDEN = json.loads((Path(__file__).parents[1] / "helpers/golden_losses.json").read_text())
 # The course's own setting stays near a loss of 0.5 for its first 50 steps; in the quick one it falls.
 # (Leaving the course's start is chaotic: vectors that are almost equal make rounding errors large.)
 # Measured: between JAX 0.10.2 and 0.12, and between Trax's layers and the tower as one batch, the course's
@@ -60,7 +58,9 @@ def test_the_steps_equal_those_of_the_cells_in_stock_trax(name, steps):
         losses, embedding = ours(name, steps, fast)
         atol = TOLERANCE[name] if fast else 1e-5
         np.testing.assert_allclose(losses, [step.loss for step in stock], rtol=0, atol=atol)
-        np.testing.assert_allclose(losses, GOLDEN[name][:steps], rtol=0, atol=TOLERANCE[name])
+        np.testing.assert_allclose(
+            losses, GOLDEN_LOSSES[name][:steps], rtol=0, atol=TOLERANCE[name]
+        )
         if not fast:  # The loss alone says little while it stays near 0.5: the weights moved alike.
             # (The course's four steps move them by 1e-4 at most; the same programs give the same bits.)
             expected, atol = stock[-1].new_weights["embedding"], 1e-6 if name == "course" else 1e-4
@@ -82,4 +82,4 @@ def test_each_step_of_2023_has_the_loss_of_stock_trax_from_its_weights(name):
 
 
 def test_the_golden_losses_of_the_quick_setting_fall():
-    assert GOLDEN["quick"][0] > 0.49 and GOLDEN["quick"][-1] < 0.3
+    assert GOLDEN_LOSSES["quick"][0] > 0.49 and GOLDEN_LOSSES["quick"][-1] < 0.3

@@ -12,11 +12,7 @@ from sklearn import metrics as sk
 from sklearn.calibration import calibration_curve
 
 from siamese.errors import ArgumentError, DataError
-from siamese.evaluation.calibration import (
-    Calibration,
-    expected_calibration_error,
-    fit_calibration,
-)
+from siamese.evaluation.calibration import Calibration, expected_calibration_error, fit_calibration
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.evaluation.report import FIGURES, Evaluation, word_overlap
 from siamese.evaluation.thresholds import best_threshold, fit_threshold
@@ -192,9 +188,7 @@ def evaluated(**options):
 def test_the_figures_stand_in_the_table_and_in_json():
     expected = evaluate_scores(SCORES, LABELS, 0.2)
     evaluation = evaluated(
-        threshold_from="given",
-        probabilities=(SCORES + 1) / 2,
-        encoder=("use", SCORES),
+        threshold_from="given", probabilities=(SCORES + 1) / 2, encoder=("use", SCORES)
     )
     table, values = str(evaluation), json.loads(json.dumps(evaluation.to_dict()))
     for name, title in FIGURES.items():

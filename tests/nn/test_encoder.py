@@ -1,22 +1,18 @@
 """The encoder: equal to the Trax model and to NumPy; the LSTM's mean: equal to a float64 loop."""
 
-import sys
 from functools import partial
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from stock_trax import COURSE as COURSE_CELLS
 from trax import shapes
 
 from siamese.course.model import tower_weights
 from siamese.nn.encoder import Encoder, encode_few
 from siamese.nn.lstm import mean_state, word_products
 from siamese.nn.tower import DROPOUT_PARTS, PAD, Dropout, TowerConfig, dropped, encode
-
-sys.path.append(str(Path(__file__).parents[1] / "course"))
-from stock_trax import COURSE as COURSE_CELLS
 
 VOCAB, D_MODEL = 50, 8
 COURSE = TowerConfig(VOCAB, D_MODEL)

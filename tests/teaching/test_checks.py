@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import itertools
 import random
 import warnings
 from importlib.util import find_spec
@@ -9,6 +10,8 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 from exercise_answers import CHECKS, EDITION_2022, RIGHT, WRONG, answer, changed
+from stock_trax import COURSE, OF_2020
+from stock_trax import RIGHT as OF_2021
 
 import siamese
 from siamese import checks
@@ -52,9 +55,24 @@ def test_a_mistake_is_named_in_one_sentence(name, row):
     assert not words or str(score).endswith(score.failures[0].hint)
 
 
-@pytest.mark.parametrize(("name", "row"), parameters(RIGHT))
-def test_odd_answers_are_right(name, row):
+# The assignment's cells in plain Trax, as a learner writes them, by edition.
+CELLS = ("data_generator", "TripletLossFn", "Siamese", "classify", "predict")
+LEARNED = {name: [OF_2021[name]] for name in CELLS}
+LEARNED["train_model"] = [cells["train_model"] for cells in (OF_2021, OF_2020, COURSE)]
+
+
+@pytest.mark.parametrize(("name", "row"), parameters(RIGHT) + parameters(LEARNED))
+def test_odd_answers_and_the_courses_cells_are_right(name, row):
     assert CHECKS[name](answer(name, row)).full
+
+
+def test_two_habits_of_the_course_cost_one_case_each_and_the_hint_says_so():
+    (failure,) = checks.check_classify(COURSE["classify"]).failures
+    assert failure.case.startswith("a last batch that is short")
+    assert "The course's own loop takes full batches only" in failure.case
+    (failure,) = checks.check_predict(COURSE["predict"]).failures
+    assert failure.case == "the inputs stay as they are" and "defaultdict" in failure.hint
+    assert failure.actual == "vocab is changed" and "this costs one case" in failure.hint
 
 
 # ---- Editions ----
@@ -130,16 +148,17 @@ def test_the_loss_may_be_written_in_tensorflow():
 def wrong_results(name):
     """(sentence, form, function, results) of each mistake of an exercise."""
     check, table = CHECKS[name], []
-    cases = [("", check.trace)] if check.trace else [(case, None) for case in check.table]
+    empty = type(check.table[0])("")
+    cases = [(empty, check.trace)] if check.trace else [(case, None) for case in check.table]
 
     def results(fn):
-        watched, empty = Watched(fn), type(check.table[0])("")
-        return [check.attempt(case or empty, watched, observe) for case, observe in cases]
+        watched = Watched(fn)
+        return [check.attempt(case, watched, observe) for case, observe in cases]
 
     def right(mine, answer):
-        return (
-            same(mine, answer) if check.trace else all(map(check.right, check.table, mine, answer))
-        )
+        if check.trace:
+            return same(mine, answer)
+        return all(map(check.right, check.table, mine, answer))
 
     rights = [results(check.made(form)) for form in check.answers.values()]
     with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
@@ -168,14 +187,10 @@ def test_each_form_of_the_tables_makes_a_mistake_in_some_exercise():
 
 @pytest.mark.parametrize("name", [name for name in CHECKS if name not in SLOW])
 def test_each_mistake_of_the_tables_is_named(name):
-    draw, check = random.Random(1), CHECKS[name]
-    ends = [
-        mistake
-        for mistake in wrong_results(name)
-        if not all(isinstance(r, Fault) for r in mistake[3])
-    ]
-    for sentence, form, fn, _ in draw.sample(ends, min(len(ends), 5)):
-        assert check.score(fn).failures[0].hint == sentence, form
+    table = wrong_results(name)
+    ends = [row for row in table if not all(isinstance(result, Fault) for result in row[3])]
+    for sentence, form, fn, _ in random.Random(1).sample(ends, min(len(ends), 5)):
+        assert CHECKS[name].score(fn).failures[0].hint == sentence, form
 
 
 # ---- Whatever a function does ----
@@ -298,12 +313,9 @@ def test_keyboard_interrupt_gets_through(check):
         check.score(interrupted)
 
 
-def test_every_exercise_has_three_hints_and_its_solution_after_three_failed_tries(
-    monkeypatch, capsys
-):
-    for check in CHECKS.values():
-        monkeypatch.setattr(check, "failed", 0)
-        monkeypatch.setattr(check, "hinted", 0)
+def test_an_exercise_has_three_hints_and_its_solution_after_three_tries(monkeypatch, capsys):
+    for check, counter in itertools.product(CHECKS.values(), ("failed", "hinted")):
+        monkeypatch.setattr(check, counter, 0)
     names = [name for exercises in checks.EXERCISES.values() for name in exercises]
     assert sorted(checks.EXERCISES) == [*range(1, 9)] and len(names) == len(set(names)) == 20
     for _ in range(3):

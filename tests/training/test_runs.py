@@ -26,10 +26,7 @@ SMALL = {
     "epochs": 0.0, "steps": 7, "schedule": "rsqrt",
 }  # fmt: skip
 LABELLED = {"pair_batch_size": 16, "hard_negatives": 40, "topic_block": 1, "bidirectional": False}
-CONFIGS = {
-    "course": TrainConfig(**SMALL),
-    "best": TrainConfig.preset("best", **SMALL, **LABELLED),
-}
+CONFIGS = {"course": TrainConfig(**SMALL), "best": TrainConfig.preset("best", **SMALL, **LABELLED)}
 COURSE = CONFIGS["course"]
 
 

@@ -1,9 +1,6 @@
 """The losses, and the training step: stock Trax's arithmetic, plain gradients, any number of devices."""
 
-import json
 import math
-import sys
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +8,7 @@ import numpy as np
 import optax
 import pytest
 from programs import on_four_devices
+from stock_trax import GOLDEN_LOSSES, batches_and_vocabulary, stock_steps
 
 from siamese import ArgumentError, PairBatches, TrainConfig
 from siamese.course.loss import loss_from_scores
@@ -36,8 +34,6 @@ from siamese.training.step import (
     tower_network,
 )
 
-sys.path.append(str(Path(__file__).parents[1] / "course"))
-GOLDEN = json.loads((Path(__file__).parents[1] / "helpers/golden_losses.json").read_text())
 LONG = 10**9  # steps of a run whose linear rate has not begun to fall
 
 
@@ -59,8 +55,6 @@ def assert_close(arrays, expected, atol):
 @pytest.mark.slow
 def test_50_steps_of_2022_have_stock_trax_s_losses_and_the_golden_ones():
     """The golden losses are stock Trax's (tests/course/test_trajectory.py); its first steps beside ours."""
-    from stock_trax import batches_and_vocabulary, stock_steps
-
     stock = list(stock_steps(2022, 3))
     words = len(stock[0].weights["embedding"])
     step, optimizer, config = course_step(words, 128, edition=2022)
@@ -74,13 +68,11 @@ def test_50_steps_of_2022_have_stock_trax_s_losses_and_the_golden_ones():
         if number == len(stock):
             assert_close(state.weights, stock[-1].new_weights, atol=2e-6)
     np.testing.assert_allclose(losses[: len(stock)], [s.loss for s in stock], rtol=0, atol=1e-5)
-    np.testing.assert_allclose(losses, GOLDEN["course"], rtol=0, atol=1e-5)
+    np.testing.assert_allclose(losses, GOLDEN_LOSSES["course"], rtol=0, atol=1e-5)
 
 
 @pytest.mark.slow
 def test_each_step_of_2023_from_stock_trax_s_weights_and_moments_is_its_step():
-    from stock_trax import stock_steps
-
     # A constant rate and a bias on the forget gate alone: at the course's own start all vectors are nearly
     # equal, and rounding decides which negatives are masked.
     step = None
