@@ -46,10 +46,9 @@ def models(make=lambda: Siamese(VOCAB, D)):
     return pair
 
 
-@pytest.mark.parametrize(
+@pytest.mark.parametrize(  # The learner's model reads few words.
     ("make", "rows", "length1", "length2", "vocab"),
     [(lambda: Siamese(VOCAB, D), 6, 8, 4, VOCAB), (learners, 40, 16, 16, 9)],
-    ids=["many words, two lengths", "learner's, few words"],
 )
 def test_vectors_and_gradients_equal_those_of_the_layers(make, rows, length1, length2, vocab):
     fast, stock = models(make)

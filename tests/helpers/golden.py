@@ -66,7 +66,7 @@ SCORES = matrix("""
 MEAN_NEGATIVE = [-0.33333333, -0.13333333, -0.13333333, -0.46666667]
 CLOSEST_BELOW_POSITIVE = [0.3, 0.1, -0.8, -0.2]
 CLOSEST_HARDEST = [0.3, 0.1, 0.3, -0.2]
-LOSS_PER_ROW_BELOW_POSITIVE = [0.0, 0.0, 0.51666667, 0.0]
+LOSS_PER_ROW = [0.0, 0.0, 0.51666667, 0.0]
 # (closest, reduction, direction, expected)
 COSTS = [
     ("semi_hard", "sum", "rows", 0.516667),
