@@ -104,10 +104,8 @@ def test_files_and_folders_stay_small_enough_to_read():
     made = {"__pycache__", "_build"}  # and docs/notebooks, which `make docs` copies
     for name in ("siamese", "tests", "docs", "benchmarks", "notebooks", "tools", "examples"):
         for folder, folders, files in os.walk(PACKAGE.with_name(name)):
-            folders[:] = set(folders) - made
-            assert len(folders) + len(files) - (name == "docs" and "notebooks" in folders) <= 14, (
-                folder
-            )
+            folders[:] = {*folders} - (made | {"notebooks"} if name == "docs" else made)
+            assert len(folders) + len(files) <= 14, folder
 
 
 def test_what_takes_long_to_import_is_imported_late(tmp_path):

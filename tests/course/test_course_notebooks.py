@@ -11,14 +11,12 @@ from pathlib import Path
 
 import golden
 import pytest
-from corpus_parts import write_pairs
+from corpus_parts import pairs_of_length, write_pairs
 from programs import COMPILED
 
 jupytext = pytest.importorskip("jupytext")
 nbclient = pytest.importorskip("nbclient")
 pytest.importorskip("ipykernel")
-
-from siamese import embedded_corpus  # noqa: E402
 
 NOTEBOOKS = Path(__file__).with_name("notebooks")
 
@@ -56,20 +54,14 @@ def test_lab_1_the_siamese_network(tmp_path):
 def trained_twice(source: str) -> str:
     """The cell that trains runs again as the notebooks of 2020 have it, in a folder of its own."""
     (cell,) = (cell for cell in source.split("# %%") if "training_loop.run" in cell)
-    edits = ("eval_tasks=[eval_task]", "eval_task=eval_task"), ("model/", "model_2020/")
-    again = cell
-    for old, new in edits:
-        assert old in cell
-        again = again.replace(old, new)
+    again = cell.replace("eval_tasks=[eval_task]", "eval_task=eval_task")
+    again = again.replace("model/", "model_2020/")
     return source.replace(cell, f"{cell}# %%{again}")
 
 
 @pytest.mark.slow
 def test_the_assignment_with_the_loops_of_2021_and_2020(tmp_path):
-    pairs = embedded_corpus().train
-    lengths = [max(len(q.split()) for q in pair) for pair in zip(pairs.question1, pairs.question2)]
-    rows = [row for row, words in enumerate(lengths) if 9 <= words <= 13][:340]  # batches of 16
-    write_pairs(tmp_path / "questions.csv", pairs.select(rows))
+    write_pairs(tmp_path / "questions.csv", pairs_of_length(9, 13).rows(0, 340))  # batches of 16
     source = trained_twice((NOTEBOOKS / "assignment.py").read_text())
     # A learner's machine without NLTK's data.
     printed = printed_by(source, tmp_path, NLTK_DATA=str(tmp_path))

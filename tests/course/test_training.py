@@ -12,25 +12,15 @@ import numpy as np
 import pytest
 import trax
 from programs import on_four_devices
-from stock_trax import functions
+from stock_trax import functions, losses_of
 from trax import layers as tl
 from trax.supervised import training
 
-from siamese import (
-    ArgumentError,
-    CheckpointError,
-    DataError,
-    Siamese,
-    SiameseError,
-    TripletLoss,
-    TripletLossFn,
-    data_generator,
-    edition,
-    l2_normalize,
-    train_model,
-)
+from siamese import Siamese, TripletLoss, TripletLossFn, data_generator, edition, train_model
 from siamese.compat import loop as loops
 from siamese.compat.trax_files import read_course_model
+from siamese.course.similarity import l2_normalize
+from siamese.errors import ArgumentError, CheckpointError, DataError, SiameseError
 
 VOCAB, D_MODEL, BATCH = 120, 16, 32
 small_siamese = functools.partial(Siamese, VOCAB, D_MODEL)
@@ -67,15 +57,6 @@ def generators(seed=34):
 def made(output_dir=None, loss=TripletLoss, model=light_model, batches=None, **options):
     train, valid = batches or generators()
     return train_model(model, loss, train, valid, output_dir, random_seed=7, **options)
-
-
-def losses_of(loop, steps):
-    """The loss of every step."""
-    losses = []
-    for _ in range(steps):
-        loop.run(1)
-        losses.append(float(loop._loss))
-    return losses
 
 
 def drawn_batches():
@@ -116,8 +97,7 @@ def test_it_is_trax_s_loop_with_trax_s_figures(tmp_path, capsys):
 
 
 def test_the_callers_random_generators_stay_as_they_were():
-    train, valid = generators()
-    train, valid = iter([next(train)] * 9), iter([next(valid)] * 9)
+    train, valid = drawn_batches()
     python, numpy = random.getstate(), np.random.get_state()[1].tolist()
     train_model(light_model, TripletLoss, train, valid, None).run(2)
     assert random.getstate() == python
@@ -141,10 +121,8 @@ def test_arguments_of_another_kind_are_refused_with_the_way_out(arguments, words
     """L10, in the call of every year."""
     train, valid = generators()
     given = {"Siamese": light_model, "TripletLoss": TripletLoss, "train": train, "val": valid}
-    *functions, train, valid = {
-        key: arguments.get(key, value) for key, value in given.items()
-    }.values()
-    third = [arguments["schedule"]] if "schedule" in arguments else []
+    third = [arguments.pop("schedule")] if "schedule" in arguments else []
+    *functions, train, valid = (given | arguments).values()
     with pytest.raises(ArgumentError, match=words):
         train_model(*functions, *third, train, valid, None)
     with pytest.raises(ArgumentError, match=words):
@@ -164,33 +142,23 @@ def test_a_second_run_in_one_directory_goes_on(tmp_path):
         for a, b in zip(saved, slots, strict=True):
             np.testing.assert_array_equal(a, b)
     second.run(2)
-    saved = read_course_model(tmp_path)
+    saved, weights = read_course_model(tmp_path), jax.tree.leaves(second.model.weights)
     assert saved.step == 5 and len(saved.weights) == 3
-    for a, b in zip(
-        saved.weights, filter(np.size, jax.tree.leaves(second.model.weights)), strict=True
-    ):
+    for a, b in zip(saved.weights, filter(np.size, weights), strict=True):
         np.testing.assert_array_equal(a, b)
-    q = next(generators()[1])
-    fresh = small_siamese()
-    fresh.init_from_file(
-        str(tmp_path / "model.pkl.gz"), weights_only=True, input_signature=trax.shapes.signature(q)
-    )
+    q, fresh = next(generators()[1]), small_siamese()
+    options = {"weights_only": True, "input_signature": trax.shapes.signature(q)}
+    fresh.init_from_file(str(tmp_path / "model.pkl.gz"), **options)
     np.testing.assert_array_equal(fresh(q)[0], second.eval_model(q)[0])
 
 
-def test_another_models_checkpoint_is_refused_and_left_alone(tmp_path):
+def test_another_models_checkpoint_is_refused_and_left_alone_and_a_missing_file_named(tmp_path):
     made(tmp_path).run(2)
     before = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*") if p.is_file()}
-    with pytest.raises(CheckpointError) as refused:
+    both_shapes = r"\(120, 16\).*\(77, 16\).*another file or output_dir"  # and the way out
+    with pytest.raises(CheckpointError, match=both_shapes):
         made(tmp_path, model=functools.partial(light_model, 77))
-    message = str(refused.value)
-    assert "(120, 16)" in message and "(77, 16)" in message  # both shapes
-    assert "another file or output_dir" in message  # the way out
     assert {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*") if p.is_file()} == before
-
-
-def test_a_missing_file_of_weights_is_named(tmp_path):
-    made(tmp_path).run(1)
     (tmp_path / "model.weights.npy.gz").unlink()
     with pytest.raises(CheckpointError, match=r"Cannot read .*missing .*model\.weights\.npy\.gz"):
         made(tmp_path)
@@ -329,7 +297,6 @@ def test_of_four_devices_one_is_used_and_the_log_says_so_once():
         t.made()
         print(losses)
     """)
-    np.testing.assert_allclose(
-        json.loads(done.stdout.splitlines()[-1]), losses_of(made(), 2), rtol=1e-5
-    )
+    losses = json.loads(done.stdout.splitlines()[-1])
+    np.testing.assert_allclose(losses, losses_of(made(), 2), rtol=1e-5)
     assert done.stderr.count("train_model uses one of 4 devices") == 1, done.stderr

@@ -8,6 +8,7 @@ from stock_trax import (
     GOLDEN_LOSSES,
     SETTINGS,
     batches_and_vocabulary,
+    losses_of,
     schedule,
     start_on_the_forget_gate,
     stock_steps,
@@ -42,11 +43,7 @@ def ours(name, steps, fast):
     )
     if name == "quick":
         start_on_the_forget_gate(loop)
-    losses = []
-    for _ in range(steps):
-        loop.run(1)
-        losses.append(float(loop._loss))
-    return losses, tower_weights(loop.eval_model)["embedding"]
+    return losses_of(loop, steps), tower_weights(loop.eval_model)["embedding"]
 
 
 @pytest.mark.slow

@@ -21,10 +21,18 @@ def small_corpus(train=50, valid=50, test=50):
     return dataclasses.replace(corpus, **parts, questions=questions)
 
 
+def pairs_of_length(shortest, longest=None):
+    """Those of the corpus whose longer question has so many words, spaces between them."""
+    pairs = embedded_corpus().train
+    sides = ([len(text.split()) for text in side] for side in (pairs.question1, pairs.question2))
+    lengths = np.maximum(*sides)
+    return pairs.select((shortest <= lengths) & (lengths <= (longest or shortest)))
+
+
 def write_pairs(path: Path, pairs) -> Path:
     """Writes them as CSV with a header; returns the path."""
+    labels = pairs.is_duplicate.astype(int)
     with open(path, "w", newline="", encoding="utf-8") as file:
-        rows = csv.writer(file)
-        rows.writerow(["question1", "question2", "is_duplicate"])
-        rows.writerows(zip(pairs.question1, pairs.question2, pairs.is_duplicate.astype(int)))
+        header = "question1", "question2", "is_duplicate"
+        csv.writer(file).writerows([header, *zip(pairs.question1, pairs.question2, labels)])
     return path

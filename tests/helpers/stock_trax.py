@@ -152,6 +152,15 @@ def start_on_the_forget_gate(loop: training.Loop) -> None:
     loop.update_weights_and_state(weights=loop.model.weights)
 
 
+def losses_of(loop: training.Loop, steps: int) -> list[float]:
+    """The loss of every step."""
+    losses = []
+    for _ in range(steps):
+        loop.run(1)
+        losses.append(float(loop._loss))
+    return losses
+
+
 def _arrays(loop: training.Loop) -> tuple[Weights, Weights, Weights]:
     """The model's weights and Adam's two moments of each, by name."""
     moments = [slot for slot in loop._trainer_per_task[0].slots if len(slot)]
