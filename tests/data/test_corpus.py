@@ -30,11 +30,8 @@ def test_the_corpus_is_the_golden_one_and_word_overlap_hardly_helps():
 @pytest.mark.slow
 def test_the_grammar_makes_the_file_that_is_shipped():
     """In a process with another hash seed; compared unpacked, as releases of zlib differ."""
-    made = output_of(
-        "import sys; from tools.make_corpus import corpus_lines; sys.stdout.writelines(corpus_lines())",
-        PYTHONHASHSEED="12345",
-        PYTHONIOENCODING="utf-8",
-    )
+    code = "import sys; from tools.make_corpus import corpus_lines as lines; sys.stdout.writelines(lines())"
+    made = output_of(code, PYTHONHASHSEED="12345", PYTHONIOENCODING="utf-8")
     shipped = (resources.files("siamese") / "data" / "corpus" / "corpus.jsonl.gz").read_bytes()
     assert made.encode() == gzip.decompress(shipped)
     assert shipped[4:8] == bytes(4)  # no time of making: the same bytes each time

@@ -6,13 +6,6 @@ from siamese.data.hard_negatives import HIGHEST, LOWEST, SimilarQuestions, term_
 from siamese.nn.ragged import Ragged
 
 
-def questions(n=120, words=40):
-    draw = np.random.default_rng(0)
-    return Ragged.from_lists(
-        [draw.integers(2, words, draw.integers(2, 9)).tolist() for _ in range(n)]
-    )
-
-
 def similar(asked, clusters=None, seed=0):
     """The pairs (0, 1), (2, 3), ... of the questions, each of its own cluster by default."""
     clusters = np.arange(len(asked)) if clusters is None else clusters
@@ -21,7 +14,8 @@ def similar(asked, clusters=None, seed=0):
 
 
 def test_hard_negatives_are_of_other_clusters_and_moderate_cosine():
-    asked, clusters = questions(), np.arange(120) // 3
+    draw, clusters = np.random.default_rng(0), np.arange(120) // 3
+    asked = Ragged.from_lists([draw.integers(2, 40, draw.integers(2, 9)) for _ in range(120)])
     one, two = similar(asked, clusters, seed=3).hard_negatives(10_000)
     weights = term_weights(asked)
     dense = np.triu((weights @ weights.T).toarray(), 1)

@@ -18,8 +18,7 @@ def groups_by_hand(size, edges):
     labels = list(range(size))
     for a, b in edges * size:
         labels[a] = labels[b] = min(labels[a], labels[b])
-    order = sorted(set(labels))
-    return [order.index(label) for label in labels]
+    return [sorted(set(labels)).index(label) for label in labels]
 
 
 LETTERS = "abcdefghij"

@@ -4,7 +4,6 @@ import csv
 import gzip
 import itertools
 import json
-import textwrap
 
 import nltk
 import pytest
@@ -26,7 +25,9 @@ PIECES = (
 
 mixes = st.lists(st.sampled_from(PIECES), max_size=16).map("".join)
 # NLTK imports these where they are; no tokenizer needs them, and they take seconds.
-QUICK_NLTK = "import sys; sys.modules.update(dict.fromkeys(('pandas', 'scipy', 'sklearn')))\n"
+QUICK_NLTK = """
+        import sys
+        sys.modules.update(dict.fromkeys(('pandas', 'scipy', 'sklearn')))"""
 
 
 @settings(max_examples=100)
@@ -46,13 +47,12 @@ def test_no_text_is_refused(text):
 
 
 def test_nltk_is_imported_by_many_threads():
-    code = """
+    output_of(f"""{QUICK_NLTK}
         from multiprocessing.pool import ThreadPool
         from siamese.data.tokenizer import word_tokenize
         tokens = ThreadPool(8).map(word_tokenize, ["Mr. X cannot."] * 8, chunksize=1)
         assert tokens == [["Mr.", "X", "can", "not", "."]] * 8, tokens
-    """
-    output_of(QUICK_NLTK + textwrap.dedent(code))
+    """)
 
 
 @pytest.mark.quora
@@ -61,14 +61,14 @@ def test_quora_questions_equal_nltk_with_its_own_data(quora_csv, shared):
     """The packaged parameters here; in another process NLTK with the real punkt_tab."""
     with gzip.open(quora_csv, "rt", encoding="utf-8", newline="") as file:
         texts = [row["question1"] for row in itertools.islice(csv.DictReader(file), 2000)]
-    code = """
+    code = f"""{QUICK_NLTK}
         import json, nltk
         nltk.data.find("tokenizers/punkt_tab/english/")
         tokens = [nltk.word_tokenize(text) for text in json.load(sys.stdin)]
         json.dump(tokens, sys.stdout)
     """
     options = {"stdin": json.dumps(texts), "NLTK_DATA": str(shared / "data" / "nltk_data")}
-    answer = output_of(QUICK_NLTK + textwrap.dedent(code), **options)
+    answer = output_of(code, **options)
     assert sum(fast_path(text) is not None for text in texts) / len(texts) > 0.9
     for text, tokens in zip(texts, json.loads(answer), strict=True):
         assert word_tokenize(text) == tokens, text

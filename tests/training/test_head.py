@@ -72,8 +72,8 @@ def taught(count, seed=0):
     return teach(bare(), questions_of(count, seed))
 
 
-def roc_auc(scores):
-    return evaluate_scores(scores, LABELS).roc_auc
+def roc_auc(scores, labels=LABELS):
+    return evaluate_scores(scores, labels).roc_auc
 
 
 def test_few_labels_find_what_tells_duplicates_apart_and_say_what_they_bought():
@@ -181,11 +181,9 @@ def test_a_tower_that_says_nothing_adds_nothing_on_pairs_that_no_curve_was_fitte
     assert np.mean(gains) < 0
     # On few pairs no curve is fitted, whose halves may be of one class: the mixed cosines are compared.
     both, gain = with_tower(head, make_detector(), few := pairs.rows(0, 10))
-    asked = few.question1, few.question2
-    mixed = (
-        evaluate_scores(each.similarity(*asked), few.is_duplicate).roc_auc for each in (head, both)
-    )
-    assert both.measure == "cosine" and gain == pytest.approx(-np.subtract(*mixed))
+    cosines = (each.similarity(few.question1, few.question2) for each in (both, head))
+    mixed = [roc_auc(scores, few.is_duplicate) for scores in cosines]
+    assert both.measure == "cosine" and gain == pytest.approx(np.subtract(*mixed))
     for held_out, decides in ((pairs, "probability"), (pairs.rows(0, 50), "cosine")):
         report, fitted = measure(both, held_out, OTHERS)
         assert report.measure == fitted.measure == decides and report.encoder == "Topics"
@@ -246,9 +244,7 @@ def train(tmp_path, monkeypatch, capsys):
     return run
 
 
-def test_the_command_teaches_a_head_and_replaces_no_model_unasked(
-    train, monkeypatch, tmp_path, capsys
-):
+def test_the_command_teaches_a_head_and_replaces_no_model(train, monkeypatch, tmp_path, capsys):
     code, out, err = train()
     assert code == 0 and "ROC AUC" in out and "Saved in runs/head" in out, err
     assert "20 of them duplicates" in err and "raised the ROC AUC" in err
@@ -263,21 +259,20 @@ def test_the_command_teaches_a_head_and_replaces_no_model_unasked(
         assert code == 2 and "--overwrite" in err
         assert (tmp_path / "runs/head/model.safetensors").read_bytes() == content
         # Where `general` has too few duplicates for its tower, all that was set is for the head.
-        line = ["train", "--questions", "mine.csv", "--preset", "general", "--output", "runs/few"]
+        general = ["train", "--questions", "mine.csv", "--preset", "general"]
         capsys.readouterr()
-        assert main([*line, *many]) == 0
+        assert main([*general, "--output", "runs/few", *many]) == 0
         assert "Preset head: steps=2, batch_size=4, hard_negatives=0" in capsys.readouterr().err
         monkeypatch.setattr("siamese.cli.training.TOWER_DUPLICATES", 0)
         # From an encoder's name: without --init-from.
-        line = ["train", "--questions", "mine.csv", "--preset", "general", "--output", "runs/head"]
-        assert main(line) == 2
+        assert main([*general, "--output", "runs/head"]) == 2
         assert (tmp_path / "runs/head/model.safetensors").read_bytes() == content
         for _ in range(2):  # The same run: it resumes.
             code, _, err = train(*many, "--output", "runs/run")
             assert code == 0, err
     monkeypatch.setattr("siamese.cli.training.TOWER_DUPLICATES", 21)
     monkeypatch.setattr("siamese.cli.training.USUALLY", ((50, 0.9),))
-    assert main(["train", "--questions", "mine.csv", "--preset", "general"]) == 0
+    assert main(general) == 0
     err = capsys.readouterr().err
     assert "No tower: it needs 21 duplicates" in err and "Fewer than 50 were not tried" in err
     assert list(DuplicateDetector.load("runs/general").shares) == ["encoder", "head"]
@@ -296,10 +291,7 @@ def test_what_the_command_refuses_it_refuses_before_it_trains(train, monkeypatch
     assert code == 2 and "a head needs 3" in err and len(err.splitlines()) == 1
     assert not (tmp_path / "runs").exists()
 
-    def never(*_, **__):
-        raise AssertionError("trained")
-
-    monkeypatch.setattr("siamese.training.few_labels.teach", never)
+    monkeypatch.setattr("siamese.training.few_labels.teach", None)  # It is never called.
     (tmp_path / "file").write_text("")
     for flags, message in (
         (["--epochs", "3", "--set", "margin=1", "--train-rows", "9"],

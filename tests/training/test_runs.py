@@ -50,9 +50,9 @@ def trainer_of(corpus, config=COURSE, output=None, **changes):
     return Trainer(corpus.train, config, output, valid=corpus.valid, quiet=True)
 
 
-def train(corpus, config=COURSE, output=None, **changes):
+def train(corpus, *arguments, **changes):
     """The losses of a run made again, as a new process would make it, and its trainer."""
-    trainer, losses = trainer_of(corpus, config, output, **changes), []
+    trainer, losses = trainer_of(corpus, *arguments, **changes), []
     trainer.train(on_step=lambda trainer, loss: losses.append(float(loss)))
     return losses, trainer
 
@@ -159,13 +159,11 @@ def test_a_damaged_checkpoint_is_refused_and_not_overwritten(corpus, run):
 
 
 @pytest.mark.parametrize("edition", [2022, 2023])
-def test_a_collapsed_run_is_reported_once_and_keeps_the_course_s_threshold(
-    corpus, caplog, edition, monkeypatch
-):
+def test_a_collapsed_run_is_reported_once(corpus, caplog, edition, monkeypatch):
+    """It keeps the course's threshold."""
     monkeypatch.setattr("siamese.training.run.COLLAPSE_STEPS", 5)
-    _, trainer = train(  # All questions have one vector.
-        corpus, edition=edition, d_model=32, batch_size=32, learning_rate=0.0, steps=9
-    )
+    changes = {"d_model": 32, "batch_size": 32, "learning_rate": 0.0, "steps": 9}
+    _, trainer = train(corpus, edition=edition, **changes)  # All questions have one vector.
     assert trainer.step == 9 and caplog.text.count("(collapse)") == 1
     assert re.search(r"stayed at 0\.(49|50)\d for 5 steps", caplog.text)
     report = trainer.evaluate(corpus.test)
@@ -211,9 +209,7 @@ def command(path, pairs):
     return ["train", *flags, "--output", str(path.parent)]
 
 
-def test_a_model_is_saved_before_it_is_measured_beside_the_encoder(
-    corpus, tmp_path, capsys, monkeypatch
-):
+def test_a_model_is_saved_before_it_is_measured(corpus, tmp_path, capsys, monkeypatch):
     train = command(tmp_path / "pairs.csv", corpus.train)
     train += ["--set", "d_model=8", "--batch-size", "8", "--steps", "2"]
     with monkeypatch.context() as patched:
@@ -263,10 +259,9 @@ def test_small_files_are_shuffled_and_large_or_divided_ones_stay_in_the_files_or
 
 
 def test_best_validates_on_a_fifth_of_the_duplicates_and_at_most_so_many():
+    changes = {"pair_batch_size": 0, "hard_negatives": 0, "topic_block": 1, "batch_size": 128}
+    changes["transitive_closure"] = False
     for limit, expected in ((3000, (240, 60)), (50, (250, 50))):
-        config = TrainConfig.preset(
-            "best", pair_batch_size=0, hard_negatives=0, topic_block=1, transitive_closure=False,
-            batch_size=128, valid_duplicates=limit,
-        )  # fmt: skip
+        config = TrainConfig.preset("best", **changes, valid_duplicates=limit)
         data = prepare(numbered([1, 0] * 300), config)
         assert (len(data.train[0]), len(data.valid[0])) == expected

@@ -1,7 +1,5 @@
 """The losses, and the training step: stock Trax's arithmetic, plain gradients, any number of devices."""
 
-import math
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,26 +11,10 @@ from stock_trax import GOLDEN_LOSSES, batches_and_vocabulary, stock_steps
 from siamese import ArgumentError, PairBatches, TrainConfig
 from siamese.course.loss import loss_from_scores
 from siamese.nn.tower import Dropout, TowerConfig, encode, init
-from siamese.training.losses import (
-    PAIR_CENTRE,
-    PAIR_TEMPERATURE,
-    TEMPERATURE,
-    make_loss,
-    pair_loss,
-    plateau,
-    ranking_loss,
-)
-from siamese.training.step import (
-    State,
-    device_mesh,
-    initial_state,
-    learning_rate,
-    make_evaluation,
-    make_optimizer,
-    make_step,
-    to_device,
-    tower_network,
-)
+from siamese.training import losses as ours
+from siamese.training import step as steps
+from siamese.training.losses import make_loss, pair_loss, ranking_loss
+from siamese.training.step import initial_state, make_optimizer, make_step, tower_network
 
 LONG = 10**9  # steps of a run whose linear rate has not begun to fall
 
@@ -63,7 +45,7 @@ def test_50_steps_of_2022_have_stock_trax_s_losses_and_the_golden_ones():
         state, metrics = step(state, batch)
         losses.append(float(metrics["loss"]))
         if number <= len(stock):
-            rate = float(learning_rate(config, LONG, number))
+            rate = float(steps.learning_rate(config, LONG, number))
             assert rate == pytest.approx(stock[number - 1].learning_rate, rel=1e-6)
         if number == len(stock):
             assert_close(state.weights, stock[-1].new_weights, atol=2e-6)
@@ -81,13 +63,9 @@ def test_each_step_of_2023_from_stock_trax_s_weights_and_moments_is_its_step():
             words = len(reference.weights["embedding"])
             step, optimizer, _ = course_step(words, 16, schedule="linear", warmup_steps=0)
         state = initial_state(reference.weights, optimizer)
-        moments = optax.tree.set(
-            state.moments,
-            mu=reference.first_moments,
-            nu=reference.second_moments,
-            count=np.int32(reference.step),
-        )
-        state = State(np.int32(reference.step - 1), state.weights, moments)
+        moments = {"mu": reference.first_moments, "nu": reference.second_moments}
+        moments = optax.tree.set(state.moments, **moments, count=np.int32(reference.step))
+        state = steps.State(np.int32(reference.step - 1), state.weights, moments)
         state, metrics = step(state, reference.batch)
         mean = reference.loss / len(reference.batch[0])  # 2023 sums over the batch.
         assert float(metrics["loss"]) == pytest.approx(mean, abs=1e-6)
@@ -108,6 +86,12 @@ def tokens(rows, length, seed=0, words=range(2, 20)):
     return np.where(inside, draw.choice([0, *words], (rows, length)), 1).astype(np.int32)
 
 
+def batches_of(rows, *sizes, **options):
+    """Of 40 pairs, with labelled pairs and known duplicates."""
+    labelled = (*rows, np.arange(40) % 2)
+    return PairBatches(*rows, *sizes, clusters=np.arange(40) // 4, labelled=labelled, **options)
+
+
 MASKED = TowerConfig(5000, 4, mask_padding=True, bidirectional=True)
 BEST = TrainConfig.preset("best", pair_batch_size=4, batch_size=6)
 
@@ -116,8 +100,7 @@ def test_a_step_equals_plain_autodiff_over_the_whole_embedding():
     weights = init(jax.random.key(1), MASKED, "forget_gate")
     sides = tokens(40, 7), tokens(40, 7, 1)
     rows = [[row[row != 1].tolist() for row in side] for side in sides]
-    options = {"clusters": np.arange(40) // 4, "labelled": (*rows, np.arange(40) % 2)}
-    batch = next(PairBatches(*rows, 6, pair_batch_size=4, **options))
+    batch = next(batches_of(rows, 6, pair_batch_size=4))
 
     def reference(weights):
         sides = batch.q1, batch.labelled_q1, batch.q2, batch.labelled_q2
@@ -128,7 +111,7 @@ def test_a_step_equals_plain_autodiff_over_the_whole_embedding():
 
     value, gradients = jax.jit(jax.value_and_grad(reference))(weights)
     # Nothing is dropped when a model is evaluated.
-    evaluate = make_evaluation(tower_network(MASKED, Dropout(0.3, 0.1)), make_loss(BEST))
+    evaluate = steps.make_evaluation(tower_network(MASKED, Dropout(0.3, 0.1)), make_loss(BEST))
     assert float(evaluate(weights, batch)) == pytest.approx(float(value), rel=1e-5)
     optimizer = make_optimizer(BEST, 100)
     start = initial_state(weights, optimizer)
@@ -141,7 +124,7 @@ def test_a_step_equals_plain_autodiff_over_the_whole_embedding():
 
 def test_the_linear_rate_rises_and_falls_to_zero_behind_the_last_step():
     config = TrainConfig.preset("best", warmup_steps=3, steps=9)
-    rates = np.array([learning_rate(config, 9, step) for step in range(1, 11)])
+    rates = np.array([steps.learning_rate(config, 9, step) for step in range(1, 11)])
     np.testing.assert_allclose(rates[:3], 0.01 * np.array([1, 2, 3]) / 3, rtol=1e-6)
     assert rates[2] == rates.max() and 0 < rates[8] < 0.002 and rates[9] == 0
     assert np.all(np.diff(rates[2:]) < 0)
@@ -159,8 +142,8 @@ def loop_loss(scores, mask):
     losses = np.zeros(len(scores))
     for side, known in ((scores, mask), (scores.T, mask.T)):
         for i, row in enumerate(side):
-            terms = [math.exp(s / TEMPERATURE) for s, other in zip(row, known[i]) if not other]
-            losses[i] += (math.log(sum(terms)) - row[i] / TEMPERATURE) / 2
+            terms = np.exp(row / ours.TEMPERATURE)[~known[i]]
+            losses[i] += (np.log(terms.sum()) - row[i] / ours.TEMPERATURE) / 2
     return losses
 
 
@@ -181,7 +164,7 @@ def test_a_row_without_negatives_has_neither_loss_nor_gradient():
 
 def test_the_loss_of_a_configuration():
     cosines, labels = np.array([0.3, 0.8]), np.array([0, 1])
-    p = 1 / (1 + np.exp(-(cosines - PAIR_CENTRE) / PAIR_TEMPERATURE))
+    p = 1 / (1 + np.exp(-(cosines - ours.PAIR_CENTRE) / ours.PAIR_TEMPERATURE))
     pairs = -np.log([1 - p[0], p[1]])
     np.testing.assert_allclose(pair_loss(cosines, labels), pairs, rtol=1e-5)
     expected = loop_loss(SCORES, MASK).mean() + 0.5 * pairs.mean()
@@ -195,8 +178,10 @@ def test_the_loss_of_a_configuration():
         assert float(minimised) == pytest.approx(float(total(rows)), rel=1e-5)
         assert float(mean) == pytest.approx(float(np.mean(rows)), rel=1e-5)
         equal = 1 + 1e-7 * np.random.RandomState(0).randn(64, 64)  # all vectors, but for rounding
-        assert float(loss(equal)[1]) == pytest.approx(plateau(TrainConfig(margin=0.3)), abs=1e-2)
-    assert plateau(TrainConfig()) == 0.5 and plateau(TrainConfig.preset("best")) is None
+        plateau = ours.plateau(TrainConfig(margin=0.3))
+        assert float(loss(equal)[1]) == pytest.approx(plateau, abs=1e-2)
+    plateaus = [ours.plateau(TrainConfig.preset(name)) for name in ("course", "best")]
+    assert plateaus == [0.5, None]
 
 
 # ---- Devices ----
@@ -205,16 +190,15 @@ def test_the_loss_of_a_configuration():
 def test_a_batch_that_does_not_divide_names_one_that_does():
     mesh = jax.sharding.Mesh(np.array(jax.devices() * 4), ("batch",))
     with pytest.raises(ArgumentError, match=r"6 pairs does not divide by 4.*batch size of 8"):
-        to_device((tokens(6, 5), tokens(6, 5)), 40, mesh)
+        steps.to_device((tokens(6, 5), tokens(6, 5)), 40, mesh)
 
 
 def losses_of_three_steps():
     """Of batches of one length, with labelled pairs and known duplicates, on all devices."""
     rows = np.random.RandomState(0).randint(2, 30, (2, 40, 5)).tolist()
-    options = {"clusters": np.arange(40) // 4, "labelled": (*rows, np.arange(40) % 2)}
-    batches = PairBatches(*rows, 8, pair_batch_size=8, **options)
+    batches = batches_of(rows, 8, pair_batch_size=8)
     optimizer, tower = make_optimizer(BEST, 100), TowerConfig(40, 4, mask_padding=True)
-    step = make_step(tower_network(tower, mesh=device_mesh()), make_loss(BEST), optimizer)
+    step = make_step(tower_network(tower, mesh=steps.device_mesh()), make_loss(BEST), optimizer)
     state, losses = initial_state(init(jax.random.key(1), tower, "forget_gate"), optimizer), []
     for _ in range(3):
         state, metrics = step(state, next(batches))
