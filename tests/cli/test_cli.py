@@ -9,7 +9,7 @@ from command_flags import FLAGS
 from corpus_parts import small_corpus, write_pairs
 
 import siamese
-from siamese import DuplicateDetector
+from siamese import DuplicateDetector, QuestionPairs
 
 
 @pytest.mark.parametrize("command", FLAGS)
@@ -103,10 +103,10 @@ def test_the_demo_beats_chance_and_word_overlap(run, monkeypatch):
 
 def test_test_pairs_that_are_trained_on_are_counted(tmp_path, run):
     pairs = small_corpus(train=400).train
-    path = write_pairs(tmp_path / "pairs.csv", pairs)
-    rows = zip(pairs.question2[:40], map(str.upper, pairs.question1[:40]), pairs.is_duplicate)
-    lines = ["question1,question2,is_duplicate", *(f'"{b}","{a}",{int(y)}' for b, a, y in rows)]
-    (tmp_path / "test.csv").write_text("\n".join([*lines, "how far,how old,0"]))
+    path, few = write_pairs(tmp_path / "pairs.csv", pairs), pairs.rows(0, 40)
+    one, two = [*few.question2, "how far"], [*map(str.upper, few.question1), "how old"]
+    test = QuestionPairs(one, two, [*few.is_duplicate, False])
+    write_pairs(tmp_path / "test.csv", test)
     command = ["train", "--preset", "course", "--questions", path, "--test", "test.csv"]
     small = ["--steps", "2", "--batch-size", "16", "--set", "d_model=8"]
     _, out, err = run(*command, *small, "--json")

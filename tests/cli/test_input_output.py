@@ -51,11 +51,9 @@ def test_every_command_stops_at_a_bad_row_or_leaves_it_out(commands, tmp_path, r
         assert code == 2 and "line 5: 2 fields where the header has 3" in err, command
         code, *texts = run(*command, "--bad-rows", "skip")
         assert code == 0, command
-        for words in (
-            "30 rows that cannot be read (lines 5, 6, 7, 8, 9, …): left out",
-            "1 row with an empty question (line 4): left out",
-        ):
-            assert words in "".join(texts), command
+        assert "1 row with an empty question (line 4): left out" in "".join(texts), command
+        words = "30 rows that cannot be read (lines 5, 6, 7, 8, 9, …): left out"
+        assert words in "".join(texts), command
 
 
 def test_every_command_reads_another_encoding(commands, tmp_path, run):

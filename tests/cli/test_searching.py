@@ -18,10 +18,9 @@ EVIL = "how \x1b]0;owned\x07\x1b[31m far ?"
 @pytest.fixture
 def old(tmp_path, run):
     """An index of five questions, two pairs of equal ones."""
-    (tmp_path / "old.csv").write_text(
-        "id,question,by\n5,how far ?,me\n6,how far ?,you\n7,what is rice,=x\n8,what is rice,y\n"
-        "9,how do i cook,z\n10,,z\n"
-    )
+    lines = ["5,how far ?,me", "6,how far ?,you", "7,what is rice,=x", "8,what is rice,y"]
+    lines = ["id,question,by", *lines, "9,how do i cook,z", "10,,z"]
+    (tmp_path / "old.csv").write_text("\n".join(lines))
     facts = json.loads(run("index", "build", "old.csv", "--model", "model", "--json")[1])
     assert (facts["output"], facts["questions"], facts["left_out"]) == ("old.csv.index", 5, 1)
     return "old.csv.index"
@@ -91,7 +90,7 @@ def test_that_no_labels_stand_behind_a_threshold_is_said_once(run, old, tmp_path
 
 def test_predict_answers_a_file_of_pairs_in_order(tmp_path, run, rows):
     texts = random_questions(60)
-    pairs = [(f"n{i}", *texts[2 * i : 2 * i + 2]) for i in range(30)]
+    pairs = [(f"n{i}", *pair) for i, pair in enumerate(zip(texts[::2], texts[1::2]))]
     (tmp_path / "pairs").write_text("\n".join(map(";".join, [("id", "a", "b"), *pairs])))
     command = ["predict", "model", "pairs", "--threshold", "0.4", "--columns", "a,b"]
     table = rows(*command)
@@ -182,10 +181,8 @@ def test_groups_keep_their_ids_when_questions_are_added(tmp_path, run, rows, old
         "d,age old,w\ne,age old,w\n5,how far ?,me\n"
     )
     assert run("index", "add", old, "new.csv")[0] == 0
-    assert values(rows("duplicates", old), "group", "id") == [
-        *(("5", i) for i in ("5", "6", "a")),
-        *[("7", "7"), ("7", "8"), ("9", "9"), ("9", "b"), ("d", "d"), ("d", "e")],
-    ]
+    ends = ["55", "56", "5a", "77", "78", "99", "9b", "dd", "de"]  # group and id
+    assert values(rows("duplicates", old), "group", "id") == list(map(tuple, ends))
     for flags, threshold in (([], 0.999), (["--regroup"], 0.9)):
         facts = json.loads(run("duplicates", old, "--json", *flags)[1])
         assert (facts["threshold"], facts["threshold_from"] == "groups") == (threshold, not flags)
@@ -294,10 +291,7 @@ def test_only_a_table_that_siamese_wrote_is_replaced(tmp_path, run, refused):
         ("predict model how far --columns a,b --bad-rows skip", "leave out --bad-rows, --columns"),
         ("search q.db how --encoding cp1252 --bad-rows skip", "leave out --bad-rows, --encoding"),
         ("index remove q.db --ids 1 --id-column x", "leave out --id-column"),
-        (
-            "evaluate q.db --queries x --relevant x --mistakes 0 --threshold 0",
-            "--mistakes, --threshold",
-        ),
+        ("evaluate q.db --queries x --relevant x --mistakes 0 --threshold 0", "--mistakes, --threshold"),
         ("evaluate model --questions pairs.csv -k 3", "leave out -k"),
         ("evaluate model --questions pairs.csv --model model", "leave out --model"),
         ("threshold q.db --label 3 --encoding cp1252", "q.db is an index, whose answers are UTF-8"),
@@ -314,7 +308,7 @@ def test_only_a_table_that_siamese_wrote_is_replaced(tmp_path, run, refused):
         ("import-weights . q.csv --vocab x --overwrite", "q.csv is no model"),
         ("predict q.db how far", "q.db is an index. Here a saved model"),
         ("search q.csv how --model q.csv", "q.csv is no model. Here a saved model"),
-    ):
+    ):  # fmt: skip
         refused(command.split(), words)
     assert before == [file.read_bytes() for file in files]
 

@@ -25,10 +25,7 @@ def test_intervals_equal_one_resample_at_a_time():
     scores = (generator.normal(size=60) + labels).round(1)  # With ties.
     rows = np.random.default_rng(0).integers(60, size=(1000, 60))
     for name, interval in intervals_of(scores, labels).items():
-
-        def metric(scores, labels, name=name):
-            return getattr(evaluate_scores(scores, labels, 0.5), name)
-
+        metric = lambda *row, name=name: getattr(evaluate_scores(*row, 0.5), name)  # noqa: E731
         each = [metric(scores[row], labels[row]) for row in rows[:40]]
         expected = metric(scores, labels), *np.quantile(each, [0.025, 0.975])
         few = bootstrap_interval(metric, scores, labels, resamples=40)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import expit
 from sklearn import metrics as sk
 from sklearn.calibration import calibration_curve
 
@@ -41,8 +42,7 @@ def test_metrics_equal_scikit_learn_and_no_cut_is_better_than_the_best(pairs, cu
     assert evaluate_scores(scores, labels, cut / 6).to_dict() == pytest.approx(expected, abs=1e-12)
     without = evaluate_scores(scores, labels)
     assert (without.accuracy, without.f1, without.threshold) == (None, None, None)
-    distinct = sorted(set(scores))
-    cuts = [-1, *((a + b) / 2 for a, b in itertools.pairwise(distinct)), 2]
+    cuts = [-1, *((a + b) / 2 for a, b in itertools.pairwise(sorted(set(scores)))), 2]
     best = max(np.mean((scores > cut) == labels) for cut in cuts)
     assert np.mean((scores > best_threshold(scores, labels)) == labels) == pytest.approx(best)
 
@@ -83,7 +83,7 @@ def test_neighbouring_floats_are_told_apart_in_their_own_precision(dtype, low):
 def labelled(seed, n, slope=9.0):
     rng = np.random.default_rng(seed)
     scores = np.clip(rng.normal(0.6, 0.2, n), -1, 1)
-    return scores, rng.uniform(size=n) < 1 / (1 + np.exp(-slope * (scores - 0.6)))
+    return scores, rng.uniform(size=n) < expit(slope * (scores - 0.6))
 
 
 def test_the_fitted_threshold_is_where_the_curve_passes_one_half():
@@ -129,14 +129,10 @@ def test_baselines_are_the_commoner_answer_and_overlap():
 # ---- Calibration ----
 
 
-def logistic(scores):
-    return 1 / (1 + np.exp(-(6 * scores - 1)))
-
-
 def drawn(n, seed=0):
     generator = np.random.default_rng(seed)
     scores = generator.uniform(-1, 1, n)
-    return scores, generator.random(n) < logistic(scores)
+    return scores, generator.random(n) < expit(6 * scores - 1)
 
 
 def test_a_fit_reaches_the_minimum_of_platts_loss_and_travels_through_json():
@@ -144,7 +140,7 @@ def test_a_fit_reaches_the_minimum_of_platts_loss_and_travels_through_json():
     fit = fit_calibration(scores, labels)
     ones, zeros = labels.sum(), (~labels).sum()
     target = np.where(labels, (ones + 1) / (ones + 2), 1 / (zeros + 2))
-    error = 1 / (1 + np.exp(-(fit.slope * scores + fit.intercept))) - target
+    error = expit(fit.slope * scores + fit.intercept) - target
     assert np.abs([error.mean(), (error * scores).mean()]).max() < 1e-6  # the gradient
     assert Calibration(**json.loads(json.dumps(fit.to_dict()))) == fit
     fresh, truth = drawn(8000, seed=1)
@@ -205,10 +201,7 @@ def test_the_figures_stand_in_the_table_and_in_json():
     ):
         assert words in table, words
     assert max(map(len, table.splitlines())) <= 80
-
-
-def test_what_is_not_known_is_left_out():
-    table = str(evaluated(measure="probability"))
+    table = str(evaluated(measure="probability"))  # What is not known is left out.
     assert ", a probability (given)" in table and not re.search("calibration|encoder", table)
 
 

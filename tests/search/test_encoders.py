@@ -27,18 +27,16 @@ TEXTS = [
 ]
 # Texts whose tokens are easy to get wrong.
 STRANGE = [
-    "x",
+    *("x", "long " * 700),
     "  two   blanks\tand\na line ",
     "cafe\u0301 ﬁ ½ Ⅷ ｆｕｌｌ “quotes” don’t … ～",
     "emoji 😀👍🏽 together, ƫҿϞɮ☉ not",
     "日本語のテキスト 한국어 각 ไทย مرحبا हिन्दी",
     "<s> </s> ▁a▁b extra_token_id_1",
     "a\u200bb\u00ad\ufeff \x00\x7f",
-    "long " * 700,
 ]
-WITH_WORDLLAMA = pytest.mark.skipif(
-    find_spec("wordllama") is None, reason="needs the package wordllama"
-)
+missing = find_spec("wordllama") is None
+WITH_WORDLLAMA = pytest.mark.skipif(missing, reason="needs the package wordllama")
 
 
 @pytest.fixture(scope="module")
@@ -139,13 +137,8 @@ def test_the_cosine_of_a_sum_is_the_mean_of_its_parts_cosines(use):
 @pytest.mark.parametrize(
     ("dtype", "scale"),
     [
-        (np.float64, 1),
-        (np.float32, 1e-42),
-        (np.float32, 3e36),
-        (np.float16, 900),
-        (np.float64, 1e160),
-        (np.float64, 1e-170),
-        (np.float64, 1e306),
+        *((np.float16, 900), (np.float32, 1e-42), (np.float32, 3e36)),
+        *((np.float64, scale) for scale in (1, 1e160, 1e-170, 1e306)),
     ],
 )
 @pytest.mark.filterwarnings("error")

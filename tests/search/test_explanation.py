@@ -19,10 +19,9 @@ def test_effects_are_what_leaving_a_word_out_changes():
     for words, text, other in ((found.words1, one, two), (found.words2, two, one)):
         tokens = text.split()
         assert [w.word for w in words] == tokens
-        for at, word in enumerate(words):
-            left = " ".join(tokens[:at] + tokens[at + 1 :])
-            effect = full - detector.similarity(left, other)
-            assert word.effect == pytest.approx(effect, abs=1e-5)
+        left = [" ".join(tokens[:at] + tokens[at + 1 :]) for at in range(len(tokens))]
+        effects = full - detector.similarity(left, other)
+        assert [word.effect for word in words] == pytest.approx(effects, abs=1e-5)
     assert json.loads(json.dumps(found.as_dict()))["words2"][3]["known"] is False
     assert "(never seen by the model)" in str(found)
     assert "the only word" in str(explain(detector, "rice", "rice far"))

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.cluster import hierarchy
 
 from siamese.errors import ArgumentError
 from siamese.search import linkage
@@ -55,10 +56,8 @@ def test_pairs_equal_the_whole_matrix(monkeypatch, vectors, threshold):
 
 
 def scipy_groups(vectors, threshold):
-    from scipy.cluster.hierarchy import fcluster, linkage
-
-    tree = linkage(vectors.astype(np.float64), "average", "cosine")
-    labels = fcluster(tree, 1 - threshold, "distance")
+    tree = hierarchy.linkage(vectors.astype(np.float64), "average", "cosine")
+    labels = hierarchy.fcluster(tree, 1 - threshold, "distance")
     found = {frozenset(np.flatnonzero(labels == g).tolist()) for g in set(labels)}
     return {group for group in found if len(group) > 1}
 

@@ -318,9 +318,7 @@ def test_an_index_on_a_full_disk_is_searched_and_changed_once_there_is_space(det
         assert os.listdir(disk) == ["i"]
 
 
-def test_a_closed_index_is_one_file_and_opens_where_nothing_can_be_written(
-    detector, path, tmp_path, monkeypatch
-):
+def test_a_closed_index_is_one_file_and_opens_read_only(detector, path, tmp_path, monkeypatch):
     index = QuestionIndex.open(path, detector)
     index.add("how old")
     index.close()
@@ -336,8 +334,7 @@ def test_a_closed_index_is_one_file_and_opens_where_nothing_can_be_written(
     assert sorted(os.listdir(tmp_path)) == ["copy", "i"]
 
 
-def test_groups_questions_and_vectors_are_of_one_moment(tmp_path):
-    """While another connection writes."""
+def test_groups_questions_and_vectors_are_of_one_moment_while_others_write(tmp_path):
     detector, texts = make_detector(threshold=0.9), random_questions(60)
     index = QuestionIndex.build(detector, texts, path=tmp_path / "i")
 

@@ -25,15 +25,14 @@ def bm25_by_hand(texts, question):
 
     rows = list(map(stems, texts))
     mean = sum(map(len, rows)) / len(rows)
-    scores = []
-    for row in rows:
-        score = 0
-        for word in stems(question):
-            with_word, c = sum(word in other for other in rows), row.count(word)
-            idf = math.log(1 + (len(rows) - with_word + 0.5) / (with_word + 0.5))
-            score += idf * c * 2.2 / (c + 1.2 * (0.25 + 0.75 * len(row) / mean))
-        scores.append(score)
-    return np.array(scores)
+    scores = np.zeros(len(rows))
+    for word in stems(question):
+        with_word = sum(word in row for row in rows)
+        idf = math.log(1 + (len(rows) - with_word + 0.5) / (with_word + 0.5))
+        for at, row in enumerate(rows):
+            c = row.count(word)
+            scores[at] += idf * c * 2.2 / (c + 1.2 * (0.25 + 0.75 * len(row) / mean))
+    return scores
 
 
 @pytest.mark.parametrize(
