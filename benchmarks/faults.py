@@ -33,7 +33,7 @@ sys.path.append(str(ROOT / "tests" / "helpers"))
 from corpus_parts import small_corpus, write_pairs
 from killed_training import PRELOADED, killed_runs
 from odd_files import run, run_all
-from small_disks import mounted_tmpfs
+from programs import mounted_tmpfs
 from small_models import WORDS, make_detector, random_questions
 
 from siamese import QuestionIndex, QuestionPairs

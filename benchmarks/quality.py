@@ -162,14 +162,9 @@ def figures(judge: Judge, pairs: QuestionPairs, trained: QuestionPairs) -> dict:
     labels = pairs.is_duplicate
     scores = judge.score(pairs.question1, pairs.question2)
     tuned = evaluate_scores(scores, labels, judge.threshold)
-    facts = {
-        "accuracy_at_0.7": float(((scores > 0.7) == labels).mean()),
-        "threshold": judge.threshold,
-        "accuracy": tuned.accuracy,
-        "roc_auc": tuned.roc_auc,
-        "average_precision": tuned.average_precision,
-        "base_rate": tuned.base_rate,
-    }
+    measured = ("threshold", "accuracy", "roc_auc", "average_precision", "base_rate")
+    facts = {"accuracy_at_0.7": float(((scores > 0.7) == labels).mean())}
+    facts |= {name: getattr(tuned, name) for name in measured}
     if judge.probability:
         facts["calibration_error"] = expected_calibration_error(judge.probability(scores), labels)
     seen = trained_on(pairs, trained)
@@ -185,11 +180,8 @@ def on_made_pairs(judge: Judge, valid: QuestionPairs) -> dict:
     """Shares of typed questions that stay duplicates, and of near misses that are told apart."""
     questions = list(dict.fromkeys(valid.question1))[:QUESTIONS]
     typed = np.array([made_pairs.typed(question) for question in questions])  # [questions, rules]
-    facts = {"typed": 0.0}
-    for rule, texts in zip(made_pairs.TYPED, typed.T):
-        stays = judge.score(questions, texts.tolist()) > judge.threshold
-        facts[rule] = stays.mean()
-        facts["typed"] += stays.mean() / len(made_pairs.TYPED)
+    stays = [judge.score(questions, texts.tolist()) > judge.threshold for texts in typed.T]
+    facts = {"typed": np.mean(stays), **dict(zip(made_pairs.TYPED, np.mean(stays, axis=1)))}
     kinds, asked, same, near = map(np.array, zip(*made_pairs.near_misses()))
     same, near = (judge.score(asked.tolist(), texts.tolist()) for texts in (same, near))
     facts |= {"refused": (near <= judge.threshold).mean(), "ahead": (same > near).mean()}

@@ -28,6 +28,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import timeit
 from pathlib import Path
 
 import numpy as np
@@ -64,22 +65,19 @@ def child(name: str, batches_file: str) -> None:
         step(*batch)
         first = first or time.perf_counter() - start
         encode(np.concatenate(batch[:2]))
-    seconds = {"train": [], "encode": [], "train_cpu": []}  # Each [pass][batch].
-    for _ in range(repeats):
-        row = {part: [] for part in seconds}
-        for batch in batches:
-            at, cpu = time.perf_counter(), time.process_time()
+    seconds = np.zeros((3, repeats, len(batches)))  # training, its CPU, encoding
+    for row in range(repeats):
+        for at, batch in enumerate(batches):
+            start, cpu = time.perf_counter(), time.process_time()
             step(*batch)
-            row["train"].append(time.perf_counter() - at)
-            row["train_cpu"].append(time.process_time() - cpu)
-        for q in [np.concatenate(batch[:2]) for batch in batches]:
-            at = time.perf_counter()
+            seconds[:2, row, at] = time.perf_counter() - start, time.process_time() - cpu
+        for at, q in enumerate([np.concatenate(batch[:2]) for batch in batches]):
+            start = time.perf_counter()
             encode(q)
-            row["encode"].append(time.perf_counter() - at)
-        for part, times in row.items():
-            seconds[part].append(times)
+            seconds[2, row, at] = time.perf_counter() - start
+    times = dict(zip(("train", "train_cpu", "encode"), seconds.tolist()))
     peak = int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1024
-    print(json.dumps({**seconds, "first_step_s": first, "peak_mib": peak}))
+    print(json.dumps({**times, "first_step_s": first, "peak_mib": peak}))
 
 
 # ---- Batches ----
@@ -91,9 +89,8 @@ def load(flags: argparse.Namespace, kinds: set[str]) -> dict[str, tuple[list, in
     from siamese.data.vocabulary import tokenize_questions
     from siamese.training.prepare import make_batches, prepare
 
-    pairs, count = embedded_corpus().train, flags.batches
-    if flags.questions:
-        pairs = read_pairs(flags.questions)
+    pairs = read_pairs(flags.questions) if flags.questions else embedded_corpus().train
+    count = flags.batches
     if flags.splits:
         pairs = pairs.rows(*json.loads(Path(flags.splits).read_text())["rows"]["train"])
     batches = {}
@@ -183,14 +180,10 @@ def peak_gflops(runs: int = 12) -> float:
     """Float32 speed of a 2048 x 2048 product, the best of several: XLA's, quicker than NumPy's."""
     import jax
 
-    a, best = jax.numpy.ones((2048, 2048)), 1e9
-    multiply = jax.jit(lambda a: a @ a)
+    a, multiply = jax.numpy.ones((2048, 2048)), jax.jit(lambda a: a @ a)
     multiply(a).block_until_ready()
-    for _ in range(runs):
-        start = time.perf_counter()
-        multiply(a).block_until_ready()
-        best = min(best, time.perf_counter() - start)
-    return 2 * 2048**3 / best / 1e9
+    seconds = timeit.repeat(lambda: multiply(a).block_until_ready(), number=1, repeat=runs)
+    return 2 * 2048**3 / min(seconds) / 1e9
 
 
 def table(result: dict) -> str:

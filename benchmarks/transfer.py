@@ -33,18 +33,11 @@ from joblib import Parallel, delayed
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics import roc_auc_score
 
-from siamese import (
-    DuplicateDetector,
-    QuestionIndex,
-    QuestionPairs,
-    TrainConfig,
-    Trainer,
-    best_threshold,
-    enable_compile_cache,
-    keep_memory,
-    read_pairs,
-)
+import siamese
+from siamese import DuplicateDetector, QuestionIndex, QuestionPairs, TrainConfig, Trainer
+from siamese.data.pairs import read_pairs
 from siamese.data.text import has_words
+from siamese.evaluation.thresholds import best_threshold
 from siamese.training.few_labels import teach
 from siamese.training.head import MANY
 
@@ -76,12 +69,10 @@ class Transfer:
             for part, some in rows.items()
         }
         self.queries = {part: [r["query_id"] for r in rows[part]] for part in ("train", "valid")}
-        self.labels = {
-            part: np.array([r["label"] != "Irrelevant" for r in rows[part]])
-            for part in self.queries
-        }
-        self.labels["titles"] = np.array([float(r["score"]) for r in rows["titles"]])
-        self.labels["news"] = np.array([int(r["label"]) for r in rows["news"]])
+        labels = {part: [r["label"] != "Irrelevant" for r in rows[part]] for part in self.queries}
+        labels["titles"] = [float(r["score"]) for r in rows["titles"]]
+        labels["news"] = [int(r["label"]) for r in rows["news"]]
+        self.labels = {part: np.array(some) for part, some in labels.items()}
 
     def measure(self, ranking: Callable, pairs: Callable | None) -> dict[str, float]:
         """`ranking` orders a query's candidates, `pairs` compares two texts, where it can."""
@@ -170,12 +161,9 @@ class Outcome(NamedTuple):
 
 def forum_task(draws: int) -> Task:
     """All queries of the forum in folds, divided anew for each draw; a query's labels stay together."""
-    transfer = Transfer()
-    parts = ("train", "valid")
-    pairs = QuestionPairs(
-        *([text for part in parts for text in transfer.sides[part][side]] for side in (0, 1)),
-        np.concatenate([transfer.labels[part] for part in parts]),
-    )
+    transfer, parts = Transfer(), ("train", "valid")
+    sides = ([text for part in parts for text in transfer.sides[part][side]] for side in (0, 1))
+    pairs = QuestionPairs(*sides, np.concatenate([transfer.labels[part] for part in parts]))
     queries = np.array([f"{part} {query}" for part in parts for query in transfer.queries[part]])
     orders = [np.random.default_rng(seed).permutation(np.unique(queries)) for seed in range(draws)]
 
@@ -212,13 +200,7 @@ def head_of(start: DuplicateDetector, pairs: QuestionPairs, listed: Any, seed: i
     return trainer.save(trainer.evaluate(trainer.data.held_out))
 
 
-class Judged(NamedTuple):
-    """What a model does on a fold."""
-
-    rows: np.ndarray
-    scores: np.ndarray
-    right: np.ndarray
-    cpu_s: float
+Judged = tuple[np.ndarray, np.ndarray, np.ndarray, float]  # rows, scores, right, CPU seconds
 
 
 def judged(task: Task, path: str, name: str, draw: int, fold: np.ndarray) -> Judged:
@@ -237,18 +219,17 @@ def judged(task: Task, path: str, name: str, draw: int, fold: np.ndarray) -> Jud
     pairs = task.pairs.select(rows)
     vectors = [model.encode(side) for side in (pairs.question1, pairs.question2)]
     right = (model.scores_of(*vectors) > model.border()) == np.array(pairs.is_duplicate)
-    return Judged(rows, np.vecdot(*vectors), right, seconds)
+    return rows, np.vecdot(*vectors), right, seconds
 
 
 def outcome(task: Task, folds: list[Judged]) -> Outcome:
     """The folds of one draw together."""
+    rows, cosines, right, seconds = zip(*folds)
     scores = np.zeros(len(task.queries))
-    for fold in folds:
-        scores[fold.rows] = fold.scores
+    scores[np.concatenate(rows)] = np.concatenate(cosines)
     precision = by_query(list(task.queries), task.pairs.is_duplicate, scores)[:, 0]
     by_name = dict(zip(dict.fromkeys(task.queries.tolist()), precision))
-    accuracy = np.concatenate([fold.right for fold in folds]).mean()
-    return Outcome(scores, accuracy, by_name, np.mean([fold.cpu_s for fold in folds]))
+    return Outcome(scores, np.concatenate(right).mean(), by_name, np.mean(seconds))
 
 
 def few_labels(task: Task, path: str, counts: list[int], draws: int) -> str:
@@ -260,11 +241,8 @@ def few_labels(task: Task, path: str, counts: list[int], draws: int) -> str:
     for place, fold in zip(places, Parallel(-1)(delayed(judged)(task, path, *p) for p in places)):
         folds[place[:2]].append(fold)
     header = "labels|MAP|gain, 95 %|ROC AUC|gain, 95 %|accuracy|CPU s"
-    lines = [
-        f"## {task.name}, {draws} draws\n",
-        f"| {header.replace('|', ' | ')} |",
-        "|---" * 7 + "|",
-    ]
+    lines = [f"## {task.name}, {draws} draws\n", f"| {header.replace('|', ' | ')} |"]
+    lines.append("|---" * 7 + "|")
     bare: list[Outcome] = []
     for name in names:
         outcomes = [outcome(task, folds[name, draw]) for draw in range(draws)]
@@ -312,11 +290,10 @@ def main() -> None:
     add("--splits", help='JSON: {"rows": {"train": [first, end], "valid": ...}}')
     add("--results", type=Path, default=HERE / "results")
     flags = parser.parse_args()
-    keep_memory()
-    enable_compile_cache()
+    siamese.keep_memory()
+    siamese.enable_compile_cache()
     if flags.labels:
-        rows = flags.questions
-        draws = flags.seeds
+        rows, draws = flags.questions, flags.seeds
         task = rows_task(rows, flags.splits, draws) if rows else forum_task(draws)
         text = few_labels(task, flags.model[0], flags.labels, draws)
         print(text)

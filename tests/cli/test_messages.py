@@ -19,9 +19,8 @@ OTHER_PROGRAMS = re.compile(r"(?:pip install|python -m|docker) [^`;,\n]*")
 LISTS = {"search", "duplicates", "match", "serve", "threshold", "evaluate"}
 LISTS |= {"index build", "index add", "train"}
 PAIRS = {"data", "train", "evaluate", "threshold", "predict"}
-ON_INDEXES = {"search", "duplicates", "serve", "threshold", "evaluate"} | {
-    *("index add", "index remove", "index export")
-}
+ON_INDEXES = {"search", "duplicates", "serve", "threshold", "evaluate"}
+ON_INDEXES |= {"index add", "index remove", "index export"}
 # Where a string stands -> the commands that may print it. All of them must have the flags that it names.
 PRINTED_BY = {
     "data/questions.py": LISTS,

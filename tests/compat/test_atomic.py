@@ -8,7 +8,7 @@ import threading
 from multiprocessing.pool import ThreadPool
 
 import pytest
-from small_disks import mounted_tmpfs
+from programs import mounted_tmpfs
 
 from siamese.compat.atomic import open_atomically, write_text_atomically
 from siamese.errors import CheckpointError, DataError

@@ -1,6 +1,6 @@
 """NLTK's names as the course calls them: no network, no data, NLTK's own tokens.
 
-Reference: `siamese.word_tokenize`, which tests/data/test_tokenizer.py compares with NLTK's rules.
+Reference: `siamese.word_tokenize`, which tests/data/test_vocabulary.py compares with NLTK's rules.
 """
 
 from __future__ import annotations

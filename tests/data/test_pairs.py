@@ -1,16 +1,25 @@
-"""QuestionPairs: what they hold, clusters against a union-find by hand, splits, and the real Quora rows."""
+"""QuestionPairs: clusters against a union-find by hand, splits, hard negatives, real and embedded rows."""
 
+import gzip
+import hashlib
 import json
 import re
+from importlib import resources
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from programs import output_of
+from sklearn.metrics import roc_auc_score
 
 from siamese.data.clusters import clusters, transitive_closure
+from siamese.data.corpus import embedded_corpus
+from siamese.data.hard_negatives import HIGHEST, LOWEST, SimilarQuestions, term_weights
 from siamese.data.pairs import QuestionPairs, read_pairs
 from siamese.errors import ArgumentError, DataError, ShapeError
+from siamese.evaluation.report import word_overlap
+from siamese.nn.ragged import Ragged
 
 
 def groups_by_hand(size, edges):
@@ -183,3 +192,54 @@ def test_a_table_in_memory_is_refused_with_this_sentence(change, message):
     frame = pd.DataFrame({"question1": ["A?", "C?"], "question2": ["B?", "D?"], "label": [1, 0]})
     with pytest.raises(DataError, match=message):
         read_pairs(change(frame))
+
+
+def similar(asked, clusters=None, seed=0):
+    """The pairs (0, 1), (2, 3), ... of the questions, each of its own cluster by default."""
+    clusters = np.arange(len(asked)) if clusters is None else clusters
+    rows = np.arange(0, len(asked), 2), np.arange(1, len(asked), 2)
+    return SimilarQuestions(asked, rows, tuple(clusters[side] for side in rows), seed)
+
+
+def test_hard_negatives_are_of_other_clusters_and_moderate_cosine():
+    draw, clusters = np.random.default_rng(0), np.arange(120) // 3
+    asked = Ragged.from_lists([draw.integers(2, 40, draw.integers(2, 9)) for _ in range(120)])
+    one, two = similar(asked, clusters, seed=3).hard_negatives(10_000)
+    weights = term_weights(asked)
+    dense = np.triu((weights @ weights.T).toarray(), 1)
+    # So many neighbours lie in the range for no question, so every pair of the range is there.
+    fits = (dense >= LOWEST) & (dense < HIGHEST) & (clusters[:, None] != clusters)
+    assert len(one) > 20
+    assert sorted(map(list, zip(one.tolist(), two.tolist()))) == np.argwhere(fits).tolist()
+    few = [similar(asked, clusters, seed).hard_negatives(10) for seed in (1, 1, 2)]
+    assert [len(side) for side in few[0]] == [10, 10]
+    np.testing.assert_array_equal(few[0], few[1])
+    assert not np.array_equal(few[0], few[2])
+    nothing_in_common = similar(Ragged.from_lists([[5], [6], [], []]))
+    assert [len(side) for side in nothing_in_common.hard_negatives(5)] == [0, 0]
+    assert nothing_in_common.topic_order(np.arange(2), 1).tolist() == [0, 1]
+
+
+# A change of this number is a change of everybody's figures: make it on purpose, and say so.
+GOLDEN = "fc26b1cd49cd0a5b"
+
+
+def test_the_corpus_is_the_golden_one_and_word_overlap_hardly_helps():
+    """The second figure stands in docs/topics/quality.md."""
+    corpus = embedded_corpus()
+    parts = (corpus.train, corpus.valid, corpus.test)
+    rows = [[part.question1, part.question2, part.is_duplicate.tolist()] for part in parts]
+    text = json.dumps([*rows, corpus.questions])
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == GOLDEN
+    share = word_overlap(corpus.test.question1, corpus.test.question2)
+    assert roc_auc_score(corpus.test.is_duplicate, share) == pytest.approx(0.563, abs=5e-4)
+
+
+@pytest.mark.slow
+def test_the_grammar_makes_the_file_that_is_shipped():
+    """In a process with another hash seed; compared unpacked, as releases of zlib differ."""
+    code = "import sys; from tools.make_corpus import corpus_lines as lines; sys.stdout.writelines(lines())"
+    made = output_of(code, PYTHONHASHSEED="12345", PYTHONIOENCODING="utf-8")
+    shipped = (resources.files("siamese") / "data" / "corpus" / "corpus.jsonl.gz").read_bytes()
+    assert made.encode() == gzip.decompress(shipped)
+    assert shipped[4:8] == bytes(4)  # no time of making: the same bytes each time

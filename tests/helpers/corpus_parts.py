@@ -12,7 +12,7 @@ from siamese import embedded_corpus
 def small_corpus(train=50, valid=50, test=50):
     """The first duplicates, 37 % as in all of it, and others of each part, in the corpus's order."""
     corpus, parts = embedded_corpus(), {}
-    for name, size in (("train", train), ("valid", valid), ("test", test)):
+    for name, size in {"train": train, "valid": valid, "test": test}.items():
         pairs, duplicates = getattr(corpus, name), round(0.37 * size)
         yes, no = np.flatnonzero(pairs.is_duplicate), np.flatnonzero(~pairs.is_duplicate)
         parts[name] = pairs.select(np.sort([*yes[:duplicates], *no[: size - duplicates]]))

@@ -51,10 +51,7 @@ _MATRICES = {
         1.45513761 -8.12660221 2.14513688  -0.26267255 -0.31274986 0.52395375 0.99919068
     """,
 }
-MATRICES = [
-    (*names, numbers[:, :3], numbers[:, 3:])
-    for names, numbers in zip(_MATRICES, map(matrix, _MATRICES.values()))
-]
+MATRICES = [(*names, *np.split(matrix(text), [3], axis=1)) for names, text in _MATRICES.items()]
 
 LOSS_TOLERANCE = 2e-6
 SCORES = matrix("""
@@ -83,14 +80,11 @@ MEAN_NEGATIVE_002 = [-0.07861463, -0.12340496, -0.35779675, -0.01715622]
 CLOSEST_NEGATIVE_002 = [0.91410053, 0.9120366, 0.68461153, 0.52395375]
 COST_002 = 0.33096828036929316
 
-ASSIGNMENT_V1 = matrix("""
-    0.26726124 0.53452248 0.80178373
-    -0.5178918 -0.57543534 -0.63297887
-""")
-ASSIGNMENT_V2 = matrix("""
+_A, _B = matrix("""
     0.26726124 0.53452248 0.80178373
     0.5178918 0.57543534 0.63297887
 """)
+ASSIGNMENT_V1, ASSIGNMENT_V2 = np.array([_A, -_B]), np.array([_A, _B])
 # (closest, reduction, expected)
 ASSIGNMENT = [
     ("hardest", "mean", 0.5),
@@ -99,18 +93,6 @@ ASSIGNMENT = [
     ("hardest", "sum", 1.0),
 ]
 
-MODEL_PRINTED = """Parallel_in2_out2[
-  Serial[
-    Embedding_41699_128
-    LSTM_128
-    Mean
-    Normalize
-  ]
-  Serial[
-    Embedding_41699_128
-    LSTM_128
-    Mean
-    Normalize
-  ]
-]"""
+_TOWER = "  Serial[\n    Embedding_41699_128\n    LSTM_128\n    Mean\n    Normalize\n  ]\n"
+MODEL_PRINTED = f"Parallel_in2_out2[\n{_TOWER}{_TOWER}]"
 MODEL_WEIGHTS = 5469056

@@ -38,11 +38,10 @@ def killed_runs(folder: Path, times: int, signals: list[str], steps: int) -> dic
 
     AssertionError where a run that ends differs from the run that was never killed, in one byte or file.
     """
-    pairs = small_corpus(train=400).train
-    write_pairs(folder / "pairs.csv", pairs)
+    write_pairs(folder / "pairs.csv", small_corpus(train=400).train)
     command = ["train", "--preset", "course", "--questions", folder / "pairs.csv", "--json"]
-    command += ["--steps", steps, "--batch-size", 16]
-    command += ["--set=checkpoint_every=5", "--set=eval_every=10", "--set=d_model=16", "--output"]
+    command += ["--steps", steps, "--batch-size", 16, "--set=checkpoint_every=5"]
+    command += ["--set=eval_every=10", "--set=d_model=16", "--output"]
     processes, dice = multiprocessing.get_context("forkserver"), random.Random(1)
     processes.set_forkserver_preload(PRELOADED)
     kills = finished = 0

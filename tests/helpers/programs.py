@@ -1,10 +1,14 @@
-"""Programs that tests run in a Python of their own."""
+"""Programs that tests run in a Python of their own, and small disks of their own."""
 
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
+from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 # JAX's own variables: a program takes what an earlier one compiled, as with `enable_compile_cache`.
@@ -20,14 +24,9 @@ def run(code, *flags, arguments=(), stdin="", **environment):
     paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), **environment}
     env.pop("PYTHONWARNINGS", None)
-    return subprocess.run(
-        [sys.executable, *flags, "-c", textwrap.dedent(code), *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        env=env,
-        input=stdin,
-        timeout=1800,
-    )
+    command = [sys.executable, *flags, "-c", textwrap.dedent(code), *map(str, arguments)]
+    options = {"capture_output": True, "text": True, "input": stdin, "timeout": 1800}
+    return subprocess.run(command, env=env, **options)
 
 
 def output_of(code, *flags, **options):
@@ -42,3 +41,17 @@ def on_four_devices(code):
     done = run(code, PYTHONPATH=os.pathsep.join([str(ROOT), *sys.path]), **platform, **COMPILED)
     assert done.returncode == 0, done.stderr
     return done
+
+
+@contextmanager
+def mounted_tmpfs(where, size):
+    """A tmpfs of a size such as "4m", mounted at a new directory; skips where that is not permitted."""
+    where.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(where)]
+    if not shutil.which("mount") or subprocess.run(command, capture_output=True).returncode:
+        pytest.skip("mounting a small tmpfs is not permitted here")
+    try:
+        yield where
+    finally:
+        subprocess.run(["umount", "-l", str(where)], check=True)
+        where.rmdir()

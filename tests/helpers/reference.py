@@ -17,27 +17,22 @@ def triplet_loss(
     scores = np.asarray(scores, np.float64)
     n = len(scores)
     losses = []
+    same = np.zeros((n, n)) if same is None else np.asarray(same)
+    sides = {"rows": [(scores, same)], "columns": [(scores.T, same.T)]}
+    sides["both"] = sides["rows"] + sides["columns"]
     for i in range(n):
         positive = scores[i, i]
         means, nearests = [], []
-        for side in {"rows": "r", "columns": "c", "both": "rc"}[direction]:
-            negatives = []
-            for j in range(n):
-                excluded = same is not None and (same[i][j] if side == "r" else same[j][i])
-                if j != i and not excluded:
-                    negatives.append(scores[i, j] if side == "r" else scores[j, i])
+        for some, excluded in sides[direction]:
+            negatives = [some[i, j] for j in range(n) if j != i and not excluded[i, j]]
             if negatives:
                 means.append(sum(negatives) / len(negatives))
             if closest != "hardest":
                 negatives = [s for s in negatives if s <= positive]
             if negatives:
                 nearests.append(max(negatives))
-        loss = 0.0
-        if means:
-            loss += max(sum(means) / len(means) - positive + margin, 0.0)
-        if nearests:
-            loss += max(sum(nearests) / len(nearests) - positive + margin, 0.0)
-        losses.append(loss)
+        terms = (sum(some) / len(some) for some in (means, nearests) if some)
+        losses.append(sum(max(term - positive + margin, 0.0) for term in terms))
     return {"mean": np.mean, "sum": np.sum, "none": np.array}[reduction](losses)
 
 

@@ -29,11 +29,8 @@ ODD = {
 def make_detector(seed=0, d=8, mask_padding=True, words=WORDS, folded=False, **options):
     vocabulary = Vocabulary(list(words), folded=folded)
     tower = TowerConfig(vocabulary.size, d, mask_padding=mask_padding)
-    rng = np.random.default_rng(seed)
-    weights = {
-        name: rng.standard_normal(shape).astype(np.float32)
-        for name, shape in tower.shapes().items()
-    }
+    draw = np.random.default_rng(seed).standard_normal
+    weights = {name: draw(shape).astype(np.float32) for name, shape in tower.shapes().items()}
     return DuplicateDetector(weights, vocabulary, tower, **options)
 
 

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from small_disks import mounted_tmpfs
+from programs import mounted_tmpfs
 from small_models import ODD, make_detector, random_questions
 
 from benchmarks import faults

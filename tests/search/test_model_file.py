@@ -1,4 +1,4 @@
-"""A model's or checkpoint's file: the old content or the new, whole; anything else is one sentence."""
+"""A model's or checkpoint's file: old or new, whole; others are refused; the course's weights."""
 
 import json
 import os
@@ -8,12 +8,15 @@ import sys
 import numpy as np
 import pytest
 from safetensors.numpy import load, save
+from trax_weights import write_trax_weights
 
-from siamese import DuplicateDetector, Vocabulary
+from siamese import DuplicateDetector
 from siamese.compat.atomic import lock_run
-from siamese.errors import CheckpointError
-from siamese.nn.encoder import TowerConfig
+from siamese.data.vocabulary import Vocabulary
+from siamese.errors import CheckpointError, DataError
+from siamese.nn.encoder import TowerConfig, encode
 from siamese.search.encoders import find_encoder
+from siamese.search.import_weights import import_weights, read_vocabulary
 from siamese.search.model_file import VERSION, read_file, write_file
 
 FACTS = {
@@ -206,3 +209,65 @@ def test_crafted_content_with_a_right_checksum_is_refused(saved):
         write_file(saved, "model", arrays, crafted)
         with pytest.raises(CheckpointError, match=message):
             DuplicateDetector.load(saved)
+
+
+COURSE_WORDS = ["how", "far", "is", "it", "?"]
+COURSE_VOCABULARY = Vocabulary(COURSE_WORDS)
+
+
+def write_arrays(path, rows, dtype=np.float32, count=3):
+    rng, d = np.random.default_rng(0), 4
+    shapes = [(rows, d), (2 * d, 4 * d), (4 * d,)][:count]
+    arrays = [rng.standard_normal(shape).astype(dtype) for shape in shapes]
+    write_trax_weights(path, arrays)
+    return arrays
+
+
+def test_the_id_beyond_the_last_row_is_clamped_as_in_the_course(tmp_path):
+    arrays = write_arrays(
+        tmp_path, len(COURSE_VOCABULARY)
+    )  # one row too few: ids run to len(vocabulary)
+    detector = import_weights(tmp_path / "model.pkl.gz", COURSE_VOCABULARY)
+    assert detector.threshold == 0.7 and detector.tower.vocab_size == len(COURSE_VOCABULARY) + 1
+    ids = COURSE_VOCABULARY.encode(["?", "how", "never"])
+    assert max(ids) == len(COURSE_VOCABULARY)
+    weights = dict(zip(("embedding", "lstm/kernel", "lstm/bias"), arrays))
+    clamped = np.minimum([[*ids, 1]], len(COURSE_VOCABULARY) - 1)
+    expected = encode(weights, clamped, TowerConfig(len(COURSE_VOCABULARY), 4))
+    np.testing.assert_allclose(detector.encode(["? how never"]), expected, atol=1e-6)
+    arrays = write_arrays(
+        tmp_path, COURSE_VOCABULARY.size + 2
+    )  # those of unseen words are left out
+    detector = import_weights(tmp_path, COURSE_VOCABULARY, 2, threshold=0.6)
+    np.testing.assert_array_equal(detector.weights["embedding"], arrays[0][:-2])
+    assert detector.card["imported_from"] == "model.pkl.gz" and detector.threshold == 0.6
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [*((rows, {}, f"{rows} rows.*needs 6 to 9") for rows in (5, 10)),
+     (6, {"count": 2}, "another model"),
+     (7, {"dtype": np.int32}, "finite floats .* it is int32")],
+)  # fmt: skip
+def test_other_weights_are_refused(tmp_path, rows, options, message):
+    write_arrays(tmp_path, rows, **options)
+    with pytest.raises(CheckpointError, match=message):
+        import_weights(tmp_path, COURSE_VOCABULARY, 2)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'{"how": 2}', "every number once"), (b'{"<PAD>": 1, "how": "2"}', "every number once"),
+        (b"{}", "the id 1"), (b'{"<PAD>": 2, "how": 1}', "the id 1"), (b'["how"]', "no JSON object"),
+        (b"how", "no JSON object"), (b"\xff\xfe\x00", "no JSON"), (None, "does not exist"),
+    ],
+)  # fmt: skip
+def test_a_vocabulary_is_the_courses_dict_in_any_order_and_no_other(tmp_path, content, message):
+    ids = {"?": 6, "how": 2, "far": 3, "is": 4, "it": 5, "<PAD>": 1, "Astronomy": 0, "cats": 0}
+    (tmp_path / "right").write_text(json.dumps(ids))
+    assert read_vocabulary(tmp_path / "right") == (COURSE_VOCABULARY, 2)
+    if content is not None:
+        (tmp_path / "v").write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        read_vocabulary(tmp_path / "v")

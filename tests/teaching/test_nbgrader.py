@@ -58,9 +58,8 @@ def test_a_class_of_five_has_equal_marks(tmp_path):
     nbgrader("export", "--to", "marks.csv")
     with open(tmp_path / "marks.csv", encoding="utf-8", newline="") as file:
         theirs = {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
-    ours = {
-        row["student"]: row["total"] for row in grade_class(tmp_path / "submitted", tmp_path / "o")
-    }
+    rows = grade_class(tmp_path / "submitted", tmp_path / "o")
+    ours = {row["student"]: row["total"] for row in rows}
     assert ours == pytest.approx(theirs) and ours["anna"] == 30 and len(ours) == 5
     assert len(set(ours.values())) > 3  # A class whose marks differ.
     for student in CLASS:
