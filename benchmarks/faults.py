@@ -290,7 +290,7 @@ def disk(flags: argparse.Namespace, folder: Path) -> dict:
     return figures
 
 
-# ---- Threads, odd files, training ----
+# ---- Threads; odd files and training, which tests/helpers has ----
 
 
 def threads(flags: argparse.Namespace, folder: Path) -> dict:
@@ -328,17 +328,11 @@ def threads(flags: argparse.Namespace, folder: Path) -> dict:
     return {"threads": 20, "seconds": flags.seconds, **counts}
 
 
-def files(flags: argparse.Namespace, folder: Path) -> dict:
-    """Odd, damaged and hostile files through every command that reads one."""
-    return run_all(folder)
-
-
-def train(flags: argparse.Namespace, folder: Path) -> dict:
-    """`siamese train` killed again and again: each run that ends equals one that was never killed."""
-    return killed_runs(folder, flags.times, ["KILL"], steps=150)
-
-
-PARTS = {part.__name__: part for part in (sharing, kills, disk, threads, files, train)}
+PARTS = {part.__name__: part for part in (sharing, kills, disk, threads)}
+# Odd, damaged and hostile files through every command that reads one.
+PARTS["files"] = lambda flags, folder: run_all(folder)
+# `siamese train` killed again and again: each run that ends equals one that was never killed.
+PARTS["train"] = lambda flags, folder: killed_runs(folder, flags.times, ["KILL"], steps=150)
 
 
 def main() -> None:

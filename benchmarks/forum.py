@@ -36,12 +36,9 @@ def pair_figures(vectors: np.ndarray, planted: list[list[int]]) -> dict[str, flo
     precision, recall, cuts = precision_recall_curve(right, cosines)
     recall *= right.sum() / len(pairs)  # Pairs below the lowest cosine are never found.
     f1 = 2 * precision * recall / np.maximum(precision + recall, 1e-9)
-    return {
-        "average_precision": -np.sum(np.diff(recall) * precision[:-1]),
-        f"recall_at_precision_{PRECISION}": recall[precision >= PRECISION].max(initial=0),
-        "best_f1": f1.max(),
-        "best_cut": cuts[f1[:-1].argmax()],
-    }
+    figures = {"average_precision": -np.sum(np.diff(recall) * precision[:-1])}
+    figures[f"recall_at_precision_{PRECISION}"] = recall[precision >= PRECISION].max(initial=0)
+    return figures | {"best_f1": f1.max(), "best_cut": cuts[f1[:-1].argmax()]}
 
 
 def search_figures(index: QuestionIndex, titles: list[str], planted: list[list[int]]) -> dict:

@@ -163,7 +163,7 @@ def figures(judge: Judge, pairs: QuestionPairs, trained: QuestionPairs) -> dict:
     scores = judge.score(pairs.question1, pairs.question2)
     tuned = evaluate_scores(scores, labels, judge.threshold)
     measured = ("threshold", "accuracy", "roc_auc", "average_precision", "base_rate")
-    facts = {"accuracy_at_0.7": float(((scores > 0.7) == labels).mean())}
+    facts = {"accuracy_at_0.7": ((scores > 0.7) == labels).mean()}
     facts |= {name: getattr(tuned, name) for name in measured}
     if judge.probability:
         facts["calibration_error"] = expected_calibration_error(judge.probability(scores), labels)
@@ -243,10 +243,8 @@ def marked(name: str) -> str:
 
 def spread(values: list[float]) -> str:
     """Mean, and the standard deviation where there are several."""
-    if not values:
-        return ""
     more = f" ± {np.std(values, ddof=1):.3f}" if len(values) > 1 else ""
-    return f"{np.mean(values):.3f}{more}"
+    return f"{np.mean(values):.3f}{more}" if values else ""
 
 
 def parsed():

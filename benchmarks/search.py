@@ -201,11 +201,7 @@ def b_cubed(groups: Any, truth: Any, counted: Any) -> dict[str, float]:
     """B-cubed precision, recall and F (Bagga and Baldwin, 1998; Amigo et al., 2009).
 
     Every item counts itself, so that all items alone have precision 1, and all in one group recall 1.
-
-    Args:
-      groups: [n]; the group of each item: equal values, one group.
-      truth: [n]; its true group.
-      counted: bool [n]; the items over which is averaged. Their groups are whole.
+    `groups` and `truth` hold the group of each item, `counted` whether it is averaged over: all [n].
     """
     sizes, of_item = _sizes(groups)
     true_sizes, of_true = _sizes(truth)
@@ -281,8 +277,8 @@ def markdown(results: dict) -> str:
     if "groups" in results:
         text += f"\n| groups | threshold | precision | recall | F1 | largest |\n{'|---' * 6}|\n"
         for name, row in results["groups"].items():
-            cells = [row[field] for field in ("precision", "recall", "f", "largest")]
-            cells = [row.get("threshold", ""), *cells]
+            fields = ("threshold", "precision", "recall", "f", "largest")
+            cells = [row.get(field, "") for field in fields]
             text += f"| {name} | {' | '.join(map(str, cells))} |\n"
     return text
 

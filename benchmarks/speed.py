@@ -23,6 +23,7 @@ import json
 import os
 import platform
 import random
+import re
 import statistics
 import subprocess
 import sys
@@ -248,11 +249,9 @@ def main() -> None:
     add("--child", nargs=2, help=argparse.SUPPRESS)
     flags = parser.parse_args()
     if flags.child:
-        child(*flags.child)
-        return
+        return child(*flags.child)
     if flags.imports:
-        imports(flags.rounds)
-        return
+        return imports(flags.rounds)
     peak = peak_gflops()
     batches = load(flags, {BATCHES.get(name, "course") for name in flags.contenders})
     data = "Quora rows" if flags.questions else "embedded corpus"
@@ -260,9 +259,8 @@ def main() -> None:
     if "best" in batches:
         (first, *_), vocab = batches["best"]
         data += f" (best preset: {2 * len(first[0])} pairs, vocabulary {vocab:,})"
-    facts = Path("/proc/cpuinfo").read_text().splitlines()
-    names = (line.partition(": ")[2] for line in facts if line.startswith("model name"))
-    processor = next(names, platform.machine())  # An ARM's cpuinfo names no model.
+    names = re.findall(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.M)
+    processor = (names or [platform.machine()])[0]  # An ARM's cpuinfo names no model.
     result = {"cores": len(os.sched_getaffinity(0)), "processor": processor, "data": data}
     result["load_before"] = os.getloadavg()[0]
     result["main"] = rounds(flags, batches)

@@ -96,9 +96,7 @@ def make_ours(vocab: int, sample, preset: str = "course", **changes):
 
     def step(*batch):
         nonlocal state
-        if len(batch) > 2:
-            batch = PairBatch(*batch)
-        state, metrics = train_step(state, batch)
+        state, metrics = train_step(state, PairBatch(*batch) if len(batch) > 2 else batch)
         return float(metrics["loss"])
 
     def encode(q):  # With its padding, as every contender.
@@ -143,9 +141,9 @@ def make_torch(vocab: int, sample, packed: bool = False):
         adam.step()
         return float(loss.detach())
 
+    @torch.inference_mode()
     def encode(q):
-        with torch.inference_mode():
-            return tower(torch.from_numpy(q).long()).numpy()
+        return tower(torch.from_numpy(q).long()).numpy()
 
     return step, encode
 

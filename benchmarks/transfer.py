@@ -142,13 +142,6 @@ class Task(NamedTuple):
     labelled: Callable[[int, np.ndarray, int], QuestionPairs]  # (draw, fold, count) -> so many
     listed: list[str]  # in which links are learned; none where empty
 
-    def rows(self) -> dict[str, list[int]]:
-        """The pairs of each query."""
-        members: dict[str, list[int]] = {}
-        for row, query in enumerate(self.queries.tolist()):
-            members.setdefault(query, []).append(row)
-        return members
-
 
 class Outcome(NamedTuple):
     """What the models of one draw do, each on the fold that it never saw."""
@@ -261,7 +254,9 @@ def few_labels(task: Task, path: str, counts: list[int], draws: int) -> str:
 
 def ranked(task: Task, of: Outcome, folds: list[np.ndarray]) -> np.ndarray:
     """MAP, and the mean ROC AUC of the folds: the cosines of two models are not compared."""
-    rows, labels = task.rows(), np.array(task.pairs.is_duplicate, bool)
+    labels, rows = np.array(task.pairs.is_duplicate, bool), {}  # the pairs of each query
+    for row, query in enumerate(task.queries.tolist()):
+        rows.setdefault(query, []).append(row)
     chosen = [np.concatenate([rows[query] for query in fold]) for fold in folds]
     auc = [roc_auc_score(labels[some], of.scores[some]) for some in chosen]
     precision = [of.precision[query] for fold in folds for query in fold]

@@ -99,16 +99,14 @@ def measure(data, form: tuple[str, str, str], seed: int) -> dict[str, float]:
     one, two = (encoder.encode(data.ids.take(rows)) for rows in data.held_out_rows)
     cosines, labels = np.sum(one * two, axis=1), data.held_out.is_duplicate
     figures["ROC AUC"] = evaluate_scores(cosines, labels).roc_auc
-    figures["accuracy at 0.7"] = evaluate_scores(cosines, labels, 0.7).accuracy
-    threshold = best_threshold(cosines, labels)
-    figures["accuracy"] = evaluate_scores(cosines, labels, threshold).accuracy
+    for name, cut in ((" at 0.7", 0.7), ("", best_threshold(cosines, labels))):
+        figures[f"accuracy{name}"] = evaluate_scores(cosines, labels, cut).accuracy
     return {name: round(float(value), 4) for name, value in figures.items()}
 
 
 def table(results: dict[str, dict[str, float]]) -> str:
     """The results as Markdown, a row for each form on each data set."""
-    rows = [["data", "closest", "over the batch", "bias", *COLUMNS]]
-    rows.append(["---"] * len(rows[0]))
+    rows = [["data", "closest", "over the batch", "bias", *COLUMNS], ["---"] * (4 + len(COLUMNS))]
     for form in sorted({key.rpartition("/")[0] for key in results}):
         runs = [run for key, run in results.items() if key.rpartition("/")[0] == form]
         values = {column: [run[column] for run in runs] for column in COLUMNS}
