@@ -163,14 +163,12 @@ def match(flags: argparse.Namespace) -> Result:
             hits = index.search(new.questions, flags.k, **options)
     columns = new.columns or [{}] * len(hits)
     for i, question, own, best in zip(new.ids, new.questions, columns, hits):
-        for hit in best or [None]:  # A question without words has no match, and a row.
-            row, others = dict.fromkeys(MATCHES) | {"id": i, "question": question}, {}
-            if hit:
-                row |= {"match_id": hit.id, "match": hit.question}
-                row |= {name: getattr(hit, name) for name in ANSWERS}
-                row["is_duplicate"] = int(hit.is_duplicate)
-                others = {f"match_{name}": value for name, value in hit.columns.items()}
+        for *hit, is_duplicate, others in best:
+            row = dict(zip(MATCHES, (i, question, *hit, int(is_duplicate))))
+            others = {f"match_{name}": value for name, value in others.items()}
             rows.append(with_columns(with_columns(row, others), own))
+        if not best:  # A question without words has no match, and a row.
+            rows.append(with_columns(dict.fromkeys(MATCHES) | {"id": i, "question": question}, own))
     matched = sum(any(hit.is_duplicate for hit in best) for best in hits)
     facts |= {"questions": len(hits), "matched": matched}
     return table_result(flags, rows, MATCHES, facts)

@@ -89,11 +89,9 @@ def question_list(path: str, flags: Any) -> QuestionList:
     names = list(dict.fromkeys(name for row in questions.columns or () for name in row))
     used = set(map(normal_name, read_spec(questions.column, names).columns))
     others = ", ".join(name for name in names if normal_name(name) not in used)
-    is_added = flags.command == "index add"
-    ids = (
-        "the next free numbers of the index" if is_added else "the numbers of the data rows from 0"
-    )
-    ids = "the file's own" if questions.has_ids else ids
+    ids = "the file's own" if questions.has_ids else "the numbers of the data rows from 0"
+    if flags.command == "index add" and not questions.has_ids:
+        ids = "the next free numbers of the index"
     count = counted(len(questions.ids), "question")
     text = f"{path}: {count}; column: {questions.column}; ids: {ids}"
     note(f"{text}; not compared: {others}." if others else f"{text}.")
@@ -109,8 +107,16 @@ def labelled_pairs(path: str, flags: Any, **options: Any) -> QuestionPairs:
         raise ArgumentError(f"{path} holds the pairs; the list of their questions is another file.")
     if not source and kind_of(getattr(flags, "index", "")) != "questions":
         refuse_flags(flags, OF_LIST, "There is no list of questions (--list FILE)")
+    if source and kind_of(source) == "index":
+        from siamese.search.index import QuestionIndex
+
+        with QuestionIndex.open(source) as index:
+            flags.texts = {entry["id"]: entry["question"] for entry in index.entries}
+    elif source:
+        questions = question_list(source, flags)
+        flags.texts = dict(zip(questions.ids, questions.questions))
     if source:
-        options["texts"] = flags.texts = texts_by_id(source, flags)
+        options["texts"] = flags.texts
     pairs = read_pairs(path, **options)
     note_findings(pairs.report)
     return pairs
@@ -122,17 +128,6 @@ def store_answers(index: Any, answers: QuestionPairs, path: str) -> int:
         return index.add_answers(answers)
     except DataError as error:
         raise DataError(f"{path}: {error}") from None
-
-
-def texts_by_id(path: str, flags: Any) -> dict[str, str]:
-    """The questions of a list or an index by their ids."""
-    from siamese.search.index import QuestionIndex
-
-    if kind_of(path) == "index":
-        with QuestionIndex.open(path) as index:
-            return {entry["id"]: entry["question"] for entry in index.entries}
-    questions = question_list(path, flags)
-    return dict(zip(questions.ids, questions.questions))
 
 
 def check_models(flags: Any) -> None:

@@ -102,18 +102,14 @@ def read_questions(
 
 
 def read_ids(
-    source: Any,
-    *,
-    id_column: str | None = None,
-    encoding: str | None = None,
-    bad_rows: str = "refuse",
+    source: Any, *, id_column: str | None = None, **options: Any
 ) -> tuple[list[str], ReadReport]:
     """Reads a list of ids: a table's column of ids, or text with one on each line.
 
-    Args, errors: as `read_questions`.
+    Options, errors: `encoding` and `bad_rows` as of `read_questions`.
     """
     known = () if id_column else ID_NAMES
-    with open_rows(source, bad_rows, names=known, specs=[id_column], encoding=encoding) as rows:
+    with open_rows(source, names=known, specs=[id_column], **options) as rows:
         key = rows.header[0] if rows.is_plain else _id_column(rows, id_column)
         if key is None:
             raise DataError(

@@ -214,10 +214,7 @@ class DuplicateDetector(Decisions):
         return max(by_encoder, sum(len(ids) > MAX_TOKENS for ids in tokens))
 
     def encode(
-        self,
-        questions: Any,
-        batch_size: int | None = None,
-        show_progress: bool = False,
+        self, questions: Any, batch_size: int | None = None, show_progress: bool = False
     ) -> np.ndarray:
         """The questions' vectors, float32 [questions, d], of length 1; [d] for a single text.
 
@@ -341,10 +338,11 @@ class DuplicateDetector(Decisions):
             [side] if isinstance(side, str) else text_list(side, "similarity")
             for side in (question1, question2)
         ]
-        if isinstance(question1, str) != isinstance(question2, str):
-            one = int(isinstance(question2, str))
-            sides[one] *= len(sides[1 - one])
         first, second = sides
+        if isinstance(question1, str):
+            first = first * len(second)
+        elif isinstance(question2, str):
+            second = second * len(first)
         if len(first) != len(second):
             raise ArgumentError(
                 f"Questions are compared pair by pair: {len(first)} first and {len(second)} second ones."

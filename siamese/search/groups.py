@@ -170,13 +170,12 @@ def _ranks(
 ) -> dict[int, float]:
     """A number for each row; of a group the question with the least is kept."""
     rows = [member.row for member in members]
+    lengths = [-len(entries[row]["question"]) for row in rows]
+    # The first member of a group is central.
+    simple = {"central": range(len(rows)), "first": rows, "longest": lengths}
+    if keep in simple:
+        return dict(zip(rows, simple[keep]))
     column, _, end = keep.rpartition("=")
-    if keep == "central":  # The first member of a group is.
-        return {row: at for at, row in enumerate(rows)}
-    if keep == "first":
-        return dict.fromkeys(rows, 0)
-    if keep == "longest":
-        return {row: -len(entries[row]["question"]) for row in rows}
     if not column or end not in ("min", "max"):
         raise ArgumentError(
             f"keep is central, first, longest, COLUMN=min or COLUMN=max, not {keep!r}."

@@ -126,9 +126,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
 
     @classmethod
     def open(
-        cls,
-        path: str | os.PathLike,
-        detector: DuplicateDetector | str | os.PathLike | None = None,
+        cls, path: str | os.PathLike, detector: DuplicateDetector | str | os.PathLike | None = None
     ) -> QuestionIndex:
         """Opens the file of an index; CheckpointError: missing, damaged, or made by another model.
 

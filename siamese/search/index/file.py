@@ -167,13 +167,8 @@ class IndexFile:
             if change and self.read_only:
                 raise CheckpointError(f"{self.path} cannot be changed: {self.read_only}.")
             self._db.execute("begin immediate" if change else "begin")
-            try:
+            with self._db:  # It commits, or rolls back after an exception.
                 yield self._db
-                self._db.execute("commit")
-            except BaseException:
-                if self._db.in_transaction:
-                    self._db.execute("rollback")
-                raise
 
     @contextmanager
     def made(self) -> Iterator[sqlite3.Connection]:

@@ -17,7 +17,7 @@ import numpy as np
 from siamese.compat.atomic import open_atomically
 from siamese.data.readers.tables import is_table, json_value, text_list
 from siamese.data.text import folded, has_words
-from siamese.errors import ArgumentError, DataError, MissingDependencyError
+from siamese.errors import ArgumentError, DataError
 from siamese.search.detector import DuplicateDetector
 from siamese.search.encoders import valid_unicode
 from siamese.search.index.file import last_row, settings, write_settings
@@ -214,11 +214,8 @@ def export_parquet(
     path: str | os.PathLike, entries: list[dict[str, Any]], vectors: np.ndarray
 ) -> int:
     """`QuestionIndex.export`."""
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise MissingDependencyError("Parquet needs pyarrow: pip install pyarrow.") from None
+    import pyarrow
+    from pyarrow import parquet
 
     table = {name: [entry[name] for entry in entries] for name in ("id", "question")}
     for name in dict.fromkeys(name for entry in entries for name in entry["columns"]):
