@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-from typing import Any
 
 from siamese.cli import arguments as shared
 from siamese.cli import reading
 from siamese.cli.arguments import arg, command, flag
-from siamese.cli.output import Result, counted, note, table_result, threshold_facts
+from siamese.cli.output import Facts, Result, counted, note, table_result, threshold_facts
 from siamese.cli.reading import labelled_pairs, note_cut, note_default, opened, question_list
 from siamese.compat.progress import elapsed
 from siamese.data.text import has_words
@@ -70,9 +69,7 @@ def _check_words(*questions: str) -> None:
         raise ArgumentError(f"{wordless[0]!r} has no word: a question needs a letter or a digit.")
 
 
-def _file_answers(
-    detector: DuplicateDetector, facts: dict[str, Any], flags: argparse.Namespace
-) -> Result:
+def _file_answers(detector: DuplicateDetector, facts: Facts, flags: argparse.Namespace) -> Result:
     """The answers for a file of pairs, as a table in the file's order."""
     if flags.explain:
         raise ArgumentError("--explain takes two questions, not a file.")
@@ -152,9 +149,8 @@ def match(flags: argparse.Namespace) -> Result:
     siamese match new.csv faq.csv -k 3 --threshold 0.8 --output matches.csv
     """
     if flags.a != "-" and os.path.realpath(flags.a) == os.path.realpath(flags.index):
-        note(
-            f"Each question matches itself. Inside one list: siamese duplicates {shlex.quote(flags.a)}"
-        )
+        a = shlex.quote(flags.a)
+        note(f"Each question matches itself. Inside one list: siamese duplicates {a}")
     with opened(flags.index, flags) as (index, detector):
         facts, new, rows = threshold_facts(detector, flags), question_list(flags.a, flags), []
         note_cut(detector, new.questions)

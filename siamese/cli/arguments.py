@@ -83,9 +83,7 @@ REPEATED = flag("--drop-repeated", "leave out lines that stand in more than 1 %%
 ID_COLUMN = arg("--id-column", metavar="NAME", help="the column with their ids [found by its name]")
 COLUMNS_HELP = "as question1,question2,label, each as --column of a list [found by their names]"
 COLUMNS = arg("--columns", metavar="NAMES", help=COLUMNS_HELP)
-IDS_HELP = (
-    "a list or an index whose ids the pairs name: id1,id2 and perhaps a label (else duplicates)"
-)
+IDS_HELP = "list or index whose ids the pairs name: id1,id2 and perhaps a label (else duplicates)"
 PAIRS_OF = arg("--list", metavar="FILE", help=IDS_HELP)
 READ_LIST = BAD_ROWS, ENCODING, COLUMN, ID_COLUMN, REPEATED
 READ_PAIRS = BAD_ROWS, ENCODING, COLUMNS

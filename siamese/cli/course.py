@@ -68,14 +68,11 @@ def demo(flags: argparse.Namespace) -> Result:
         # Trax prints to standard output, which is for the result.
         with contextlib.redirect_stdout(sys.stderr):
             figures["course"] = _assignment(corpus, folder / "course", flags)
-    note(
-        f"2. The tool, preset head, on the encoder `use` and {HEAD_PAIRS:,} of the training pairs."
-    )
+    note(f"2. The tool's preset head, on the encoder `use` and {HEAD_PAIRS:,} training pairs.")
     begun, pairs = time.monotonic(), corpus.train.rows(0, HEAD_PAIRS)
     options = {"valid": corpus.valid, "overwrite": True, "quiet": flags.json}
-    trainer = Trainer(
-        pairs, TrainConfig.preset("head", seed=flags.seed), folder / "head", **options
-    )
+    config = TrainConfig.preset("head", seed=flags.seed)
+    trainer = Trainer(pairs, config, folder / "head", **options)
     trainer.train()
     report = trainer.evaluate(corpus.test)
     trainer.save(report)

@@ -92,9 +92,7 @@ def index_add(flags: argparse.Namespace) -> Facts:
             note(f"The index compares {own}, and of these questions {new}.")
         texts, ids = questions.questions, questions.ids if questions.has_ids else None
         if ids and built.get("numbered"):
-            note(
-                "The index numbers its questions itself: an id that is such a number replaces one."
-            )
+            note("The index numbers its questions itself: such a number as an id replaces one.")
         reading.note_cut(detector, texts)
         with elapsed(f"Encoding {counted(len(texts), 'question')}"):
             _, added, replaced, skipped = index.add(texts, ids=ids, columns=questions.columns)
@@ -170,10 +168,9 @@ def duplicates(flags: argparse.Namespace) -> Result:
         if reading.kind_of(flags.index) == "questions" and os.path.isfile(path):
             answers = read_pairs(path, **reading.reading_options(flags, "bad_rows encoding"))
             count = reading.store_answers(index, answers, path)
-            others = f" {len(answers) - count:,} more are of other questions." * (
-                count < len(answers)
-            )
-            note(f"{path}: {counted(count, 'answer')} of yours, which bind the groups.{others}")
+            others = len(answers) - count
+            more = f" {others:,} more are of other questions." * (others > 0)
+            note(f"{path}: {counted(count, 'answer')} of yours, which bind the groups.{more}")
         return _groups(index, flags, facts)
 
 

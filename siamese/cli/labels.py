@@ -73,9 +73,7 @@ def evaluate(flags: argparse.Namespace) -> Result:
     from siamese.evaluation.report import Evaluation
 
     if flags.queries and flags.relevant and not flags.questions:
-        reading.refuse_flags(
-            flags, "mistakes threshold columns list", "Queries are no labelled pairs"
-        )
+        reading.refuse_flags(flags, "mistakes threshold columns list", "Queries have no labels")
         return _on_queries(flags)
     if not flags.questions or flags.queries or flags.relevant:
         raise ArgumentError(
@@ -295,18 +293,14 @@ def _read_answers(path: str, flags: argparse.Namespace) -> list[Answer]:
 
 
 def _write_answers(path: str, answers: list[Answer], encoding: str | None) -> None:
-    """Writes the answers to a file, in the encoding of the list that it lies beside.
+    """Writes the answers to a file in UTF-8; beside a list of another encoding with its mark.
 
-    It is UTF-8 with its mark, which the reader obeys, where that encoding lacks a character.
+    The reader obeys the mark, whatever encoding it is asked for.
     """
     if answers:
         lines = "".join(f"{csv_line(row)}\n" for row in (HEADER, *answers))
-        try:
-            content = lines.encode(encoding or "utf-8")
-        except UnicodeEncodeError:
-            content = lines.encode("utf-8-sig")
         with open_atomically(path) as file:
-            file.write(content)
+            file.write(lines.encode("utf-8-sig" if encoding else "utf-8"))
     else:
         os.remove(path)
 

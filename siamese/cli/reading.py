@@ -77,10 +77,8 @@ def question_list(path: str, flags: Any) -> QuestionList:
     try:
         questions = read_questions(path, **reading_options(flags, f"{LISTS} repeated"))
     except DataError as error:
-        is_one_of_two = (
-            flags.command in ("match", "evaluate") and kind_of(flags.index) == "questions"
-        )
-        if is_one_of_two and reading_options(flags, "encoding column id_column"):
+        two_lists = flags.command in ("match", "evaluate") and kind_of(flags.index) == "questions"
+        if two_lists and reading_options(flags, "encoding column id_column"):
             raise DataError(
                 f"{error} These flags are for both lists. If each needs its own, make an index of one list "
                 f"with its flags first: siamese index build {shlex.quote(flags.index)}"

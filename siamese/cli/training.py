@@ -206,7 +206,6 @@ def _few(
     arg("weights", help="model.pkl.gz, or its directory"),
     arg("output", help="the model to write, one file"),
     arg("--vocab", required=True, metavar="FILE", help="JSON, word: id, as json.dump(vocab)"),
-    arg("--threshold", type=shared.cosine, default=0.7, help="[%(default)s]"),
     flag("--overwrite", "replace the model there"),
 )
 def import_weights(flags: argparse.Namespace) -> Facts:
@@ -218,7 +217,7 @@ def import_weights(flags: argparse.Namespace) -> Facts:
 
     claim(model_path(flags.output), flags.overwrite)
     words, unseen = course.read_vocabulary(flags.vocab)
-    detector = course.import_weights(flags.weights, words, unseen, threshold=flags.threshold)
+    detector = course.import_weights(flags.weights, words, unseen)
     path = str(detector.save(flags.output))
     note(f'Ask it: siamese predict {quote(path)} "..." "..."')
     facts = {"output": path, "words": len(detector.vocabulary)}

@@ -40,9 +40,8 @@ def as_number(value: Any, name: str) -> float:
 def one_of(value: Any, name: str, allowed: tuple) -> None:
     """Refuses a value that is not among those allowed."""
     if value not in allowed:
-        raise ArgumentError(
-            f"{name} must be one of {', '.join(map(repr, allowed))}; it is {value!r}."
-        )
+        names = ", ".join(map(repr, allowed))
+        raise ArgumentError(f"{name} must be one of {names}; it is {value!r}.")
 
 
 def check_labels(labels: Any, name: str = "labels") -> np.ndarray:

@@ -18,9 +18,7 @@ _BEFORE_MARK = re.compile(r"\s+(?=[?!.,;:])")
 MOST_PAIRED = 2000  # questions of a cluster: all pairs of more would fill the memory
 
 
-def number_questions(
-    question1: Sequence[str], question2: Sequence[str]
-) -> tuple[list[str], np.ndarray]:
+def number_questions(question1: list[str], question2: list[str]) -> tuple[list[str], np.ndarray]:
     """The distinct questions by exact text, in order of first appearance; int64 [n, 2], each pair's."""
     numbers: defaultdict[str, int] = defaultdict(count().__next__)
     rows = list(map(numbers.__getitem__, chain.from_iterable(zip(question1, question2))))

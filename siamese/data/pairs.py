@@ -228,9 +228,8 @@ def _pair_parts(rows: Rows, specs: Sequence[str], labels: bool) -> list[Parts]:
     for name in required[len(parts) :]:
         columns = [other for other in rows.header if normal_name(other) in COLUMN_NAMES[name]]
         if len(columns) != 1:
-            what = (
-                f"{name} may be any of {' and '.join(columns)}" if columns else f"no column {name}"
-            )
+            several = f"{name} may be any of {' and '.join(columns)}"
+            what = several if columns else f"no column {name}"
             by_id = name == "question1" and {"id1", "id2"} <= set(map(normal_name, rows.header))
             how = BY_ID if by_id else BY_NAME.format(", ".join(required))
             raise DataError(f"{rows.where}: {what}; the columns: {shown_names(rows.header)}. {how}")

@@ -87,10 +87,10 @@ def read_questions(
     asked = [column, id_column]
     with open_rows(source, bad_rows, names=known, specs=asked, encoding=encoding) as rows:
         shown, parts = _question_parts(rows, column)
-        key = _id_column(rows, id_column) if parts else None
-        entries = list(
-            _entries(rows, parts, key, drop_repeated, repeated) if parts else _pair_entries(rows)
-        )
+        key = rows.column(id_column) if id_column else rows.first_column(ID_NAMES)
+        key = key if parts else None
+        options = key, drop_repeated, repeated
+        entries = [*(_entries(rows, parts, *options) if parts else _pair_entries(rows))]
     report = rows.report
     if not report.rows:
         raise DataError(f"{report.path} has no rows.")
@@ -110,7 +110,8 @@ def read_ids(
     """
     known = () if id_column else ID_NAMES
     with open_rows(source, names=known, specs=[id_column], **options) as rows:
-        key = rows.header[0] if rows.is_plain else _id_column(rows, id_column)
+        key = rows.column(id_column) if id_column else rows.first_column(ID_NAMES)
+        key = rows.header[0] if rows.is_plain else key
         if key is None:
             raise DataError(
                 f"{rows.where}: no column named {', '.join(ID_NAMES)}; the columns: "
@@ -233,9 +234,8 @@ def _question_parts(rows: Rows, column: str | None) -> tuple[str, Parts | None]:
         names += [name for name in header if normal_name(name) in BODY_NAMES]
         if len(names) == 2:
             # Chosen on a made forum, where whole bodies drown the question: benchmarks/results/forum.json.
-            return f"{'+'.join(names)}:{BODY_WORDS}", Parts(
-                list(map(rows.column, names)), BODY_WORDS
-            )
+            parts = Parts(list(map(rows.column, names)), BODY_WORDS)
+            return f"{'+'.join(names)}:{BODY_WORDS}", parts
     if len(names) > 1:
         raise DataError(
             f"{rows.where}: {' and '.join(names)} may each hold the questions. Name one with --column "
@@ -250,8 +250,3 @@ def _question_parts(rows: Rows, column: str | None) -> tuple[str, Parts | None]:
             "line."
         )
     return " and ".join(PAIR_NAMES), None
-
-
-def _id_column(rows: Rows, name: str | None) -> str | None:
-    """The column with the ids: of this name, else of a usual one; None where there is none."""
-    return rows.column(name) if name else rows.first_column(ID_NAMES)

@@ -379,11 +379,9 @@ class DuplicateDetector(Decisions):
                 return False
             if self.tower is None:
                 return True
-            text, vocabulary = self.as_read(text), self.vocabulary
+            text, words = self.as_read(text), self.vocabulary
             # Most texts have a known word between blanks; the others are read as the tower reads them.
-            words = (text.lower() if vocabulary.folded else text).split()
-            return not has_known(words) and not has_known(
-                word_tokenize(vocabulary.read(text[:LONGEST]))
-            )
+            near = (text.lower() if words.folded else text).split()
+            return not (has_known(near) or has_known(word_tokenize(words.read(text[:LONGEST]))))
 
         return np.array(list(map(is_unknown, questions)), bool)

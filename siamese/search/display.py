@@ -16,9 +16,7 @@ NO_LABELS = (
 )
 
 # What a terminal obeys, what turns the direction of writing, and what cannot be encoded.
-_HARMFUL = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
-)
+_HARM = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 # What text in lines and cells may well hold: breaks and right-to-left marks.
 LAYOUT = "\t\n\r\u061c\u200e\u200f\u2028\u2029" + "".join(
@@ -33,7 +31,7 @@ def harmless(text: Any, keep: str = "") -> str:
       >>> harmless("how \x1b[31mfar?")
       'how \\x1b[31mfar?'
     """
-    return _HARMFUL.sub(
+    return _HARM.sub(
         lambda found: found[0] if found[0] in keep else found[0].encode("unicode_escape").decode(),
         str(text),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -165,9 +166,7 @@ def group_rows(shot: Any, keep: str = "central") -> Iterator[dict[str, Any]]:
             yield with_columns({**own, "same_text": same, **entry}, columns)
 
 
-def _ranks(
-    entries: Sequence[Mapping[str, Any]], members: list[Member], keep: str
-) -> dict[int, float]:
+def _ranks(entries: list[dict[str, Any]], members: list[Member], keep: str) -> dict[int, float]:
     """A number for each row; of a group the question with the least is kept."""
     rows = [member.row for member in members]
     lengths = [-len(entries[row]["question"]) for row in rows]
@@ -177,9 +176,7 @@ def _ranks(
         return dict(zip(rows, simple[keep]))
     column, _, end = keep.rpartition("=")
     if not column or end not in ("min", "max"):
-        raise ArgumentError(
-            f"keep is central, first, longest, COLUMN=min or COLUMN=max, not {keep!r}."
-        )
+        raise ArgumentError(f"keep is central, first, longest, COLUMN=min or =max, not {keep!r}.")
     names = list(dict.fromkeys(["id", *(name for entry in entries for name in entry["columns"])]))
     if not (same := columns_called(column, names)):
         raise ArgumentError(f"There is no column {column!r}; the columns: {shown_names(names)}.")
@@ -202,16 +199,13 @@ def _ranks(
 
 def _number_or_date(value: Any) -> tuple[str, float]:
     """'number' or 'date', and the number, or the seconds of an ISO date (UTC where it names no zone)."""
-    try:
+    with contextlib.suppress(TypeError, ValueError, OverflowError):
         number = float(value)
         return "number" if math.isfinite(number) else "neither", number
-    except (TypeError, ValueError, OverflowError):
-        pass
-    try:
+    with contextlib.suppress(ValueError):
         date = datetime.fromisoformat(str(value))
-    except ValueError:
-        return "neither", 0
-    return "date", (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+        return "date", (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+    return "neither", 0
 
 
 def with_columns(own: Mapping[str, Any], columns: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,17 +12,12 @@ from siamese.compat.atomic import explained
 from siamese.compat.trax_files import read_course_model
 from siamese.data.vocabulary import PAD, PAD_ID, Vocabulary
 from siamese.errors import CheckpointError, DataError
-from siamese.evaluation.thresholds import COURSE_THRESHOLD
 from siamese.nn.encoder import TowerConfig
 from siamese.search.detector import DuplicateDetector
 
 
 def import_weights(
-    weights: str | os.PathLike,
-    vocabulary: Vocabulary,
-    unseen: int = 0,
-    *,
-    threshold: float = COURSE_THRESHOLD,
+    weights: str | os.PathLike, vocabulary: Vocabulary, unseen: int = 0
 ) -> DuplicateDetector:
     """A detector from what the course's training saved; runs nothing of the pickle.
 
@@ -51,7 +46,6 @@ def import_weights(
         {"embedding": embedding, "lstm/kernel": kernel, "lstm/bias": bias},
         vocabulary,
         TowerConfig(vocabulary.size, d),
-        threshold=threshold,
         card={"imported_from": Path(model.path).name, "step": model.step, "rows": rows},
     )
 

@@ -196,9 +196,7 @@ def index_facts(
     return facts
 
 
-def detector_of(
-    path: str | os.PathLike, facts: Mapping[str, Any], detector: Any
-) -> DuplicateDetector:
+def detector_of(path: str | os.PathLike, facts: dict[str, Any], detector: Any) -> DuplicateDetector:
     """The model of an index, from its file, or of the encoder that the index names."""
     from siamese.search.detector import DuplicateDetector
 

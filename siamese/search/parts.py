@@ -88,9 +88,7 @@ def calibration_of(values: Mapping[str, Any] | None) -> Calibration | PartsCurve
             return Calibration(**values)
         return PartsCurve(**{k: tuple(v) if type(v) is list else v for k, v in values.items()})
     except (TypeError, ValueError) as error:
-        raise CheckpointError(
-            f"The calibration is damaged: {error} Train the model again."
-        ) from None
+        raise CheckpointError(f"The calibration is damaged: {error} Train again.") from None
 
 
 def fit_parts(part_cosines: np.ndarray, cosines: np.ndarray, labels: np.ndarray) -> PartsCurve:

@@ -1,7 +1,6 @@
 """The beginning of the embedded corpus; labelled pairs as a file."""
 
 import csv
-import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,7 @@ def small_corpus(train=50, valid=50, test=50):
         parts[name] = pairs.select(np.sort([*yes[:duplicates], *no[: size - duplicates]]))
     asked = {text for part in parts.values() for text in (*part.question1, *part.question2)}
     questions = tuple(question for question in corpus.questions if question.text in asked)
-    return dataclasses.replace(corpus, **parts, questions=questions)
+    return corpus._replace(**parts, questions=questions)
 
 
 def pairs_of_length(shortest, longest=None):

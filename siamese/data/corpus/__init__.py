@@ -11,7 +11,6 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-from dataclasses import dataclass
 from importlib import resources
 from typing import NamedTuple
 
@@ -32,8 +31,7 @@ class CorpusQuestion(NamedTuple):
     part: str
 
 
-@dataclass(frozen=True, eq=False)
-class EmbeddedCorpus:
+class EmbeddedCorpus(NamedTuple):
     """Question pairs in three parts that share no question and no meaning; every question of them, once."""
 
     train: QuestionPairs

@@ -64,9 +64,7 @@ class Rows:
     """
 
     report: ReadReport
-    header: list[
-        str
-    ]  # the columns' names as they stand; of JSON Lines the keys of the first objects
+    header: list[str]  # the columns' names; of JSON Lines the keys of the first objects
     source: Iterator[Row]
     where: str  # the file and the line of its header, for messages
     is_plain: bool = False  # no table: the one column, called as the first line, holds the lines

@@ -49,12 +49,6 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
 
     Ids are text; whole numbers become their decimal text. What another process changes in the file, the
     next search sees. Close an index that has a file, or use it in a ``with`` block.
-
-    Example:
-      >>> detector = DuplicateDetector.load("demo")  # doctest: +SKIP
-      >>> index = QuestionIndex.build(detector, ["How old are you?", "Is it far?"])  # doctest: +SKIP
-      >>> index.search("What is your age?", k=1)[0].question  # doctest: +SKIP
-      'How old are you?'
     """
 
     def __init__(self, detector: DuplicateDetector, file: IndexFile, state: State):
@@ -232,9 +226,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
             anew = threshold is None and self._detector.fit != detector.fit  # fitted meanwhile
             if not change:
                 return stored_groups.snapshot(db, self._state, self._detector, linked, cut)
-            if (
-                not anew
-            ):  # Meanwhile questions may have gone or come, too: the end of a change adds these.
+            if not anew:  # The end of a change adds the questions that have come meanwhile.
                 stored_groups.write_labels(db, state, linked, self._state, cut)
         return self.grouped(threshold, regroup=regroup and anew)
 
@@ -320,9 +312,8 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         for places, query, text in zip(rankings, queries, asked):
             entries = [rows_of.entry(by_row[row]) for row in state.rows[places].tolist()]
             judged = detector.judged(state.vectors[places], query[None], threshold)
-            hits = [
-                Hit(e["id"], e["question"], *own, e["columns"]) for e, own in zip(entries, judged)
-            ]
+            rows = zip(entries, judged)
+            hits = [Hit(e["id"], e["question"], *own, e["columns"]) for e, own in rows]
             answers.append(hits if query.any() or has_words(text) else [])
         return answers[0] if isinstance(questions, str) else answers
 

@@ -177,9 +177,7 @@ class IndexFile:
         The numbers of rows go on, so that no reader takes a new question for an older one.
         """
         with self.transaction(change=True) as db:
-            query = (
-                "select name from sqlite_master where type = 'table' and name not like 'sqlite%'"
-            )
+            query = "select name from sqlite_master where type='table' and name not like 'sqlite%'"
             tables = [name for (name,) in db.execute(query)]
             last = last_row(db) if tables else 0
             for name in tables:

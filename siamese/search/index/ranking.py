@@ -80,9 +80,8 @@ class WordCounts(NamedTuple):
         keys, counts = np.unique(stems.astype(np.int64) * n + rows, return_counts=True)
         numbers, rows = np.divmod(keys, n)
         starts = np.append(0, np.cumsum(np.bincount(numbers)))
-        return cls(
-            starts, rows.astype(np.int32), counts.astype(np.float32), lengths.astype(np.float32)
-        )
+        rows, counts = rows.astype(np.int32), counts.astype(np.float32)
+        return cls(starts, rows, counts, lengths.astype(np.float32))
 
 
 def bm25(words: WordCounts, stems: Sequence[int]) -> np.ndarray:

@@ -210,9 +210,7 @@ def delete(db: sqlite3.Connection, rows: Sequence[int]) -> None:
 # ---- Export ----
 
 
-def export_parquet(
-    path: str | os.PathLike, entries: list[dict[str, Any]], vectors: np.ndarray
-) -> int:
+def export_parquet(path: str | os.PathLike, entries: list[dict], vectors: np.ndarray) -> int:
     """`QuestionIndex.export`."""
     import pyarrow
     from pyarrow import parquet
