@@ -238,9 +238,9 @@ def test_the_id_beyond_the_last_row_is_clamped_as_in_the_course(tmp_path):
     arrays = write_arrays(
         tmp_path, COURSE_VOCABULARY.size + 2
     )  # those of unseen words are left out
-    detector = import_weights(tmp_path, COURSE_VOCABULARY, 2, threshold=0.6)
+    detector = import_weights(tmp_path, COURSE_VOCABULARY, 2)
     np.testing.assert_array_equal(detector.weights["embedding"], arrays[0][:-2])
-    assert detector.card["imported_from"] == "model.pkl.gz" and detector.threshold == 0.6
+    assert detector.card["imported_from"] == "model.pkl.gz"
 
 
 @pytest.mark.parametrize(
