@@ -39,18 +39,7 @@ def best_threshold(scores: Any, labels: Any) -> float:
       0.55
     """
     scores, truth = check_scores(scores, labels)
-    thresholds, above, hits = threshold_cuts(scores, truth)
-    return float(thresholds[np.argmax(2 * hits - above)])  # right answers, but for a constant
-
-
-def threshold_cuts(
-    scores: np.ndarray, truth: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Every way to cut the scores: thresholds falling, and what lies above each.
-
-    A cut lies midway between two neighbouring different scores, or beyond the ends. Returned are float64
-    [cuts] thresholds, int64 [cuts] scores above each, and int64 [cuts] duplicates among them.
-    """
+    # Every way to cut the scores: midway between two neighbouring different ones, or beyond the ends.
     order = np.argsort(-scores, kind="stable")
     falling, hits = scores[order], np.cumsum(truth[order])
     last = np.flatnonzero(np.append(np.diff(falling) != 0, True))  # last of each equal run
@@ -63,7 +52,9 @@ def threshold_cuts(
     between = np.where((rounded >= upper) | (between < lower), lower, between)
     bottom = np.nextafter(distinct[-1], -np.inf)
     thresholds = np.concatenate([[distinct[0]], between, [bottom]])  # nothing is above the highest
-    return thresholds, np.append(0, last + 1), np.append(0, hits[last])
+    above = np.append(0, last + 1)  # int64 [cuts]: scores above each
+    right = np.append(0, hits[last])  # the duplicates among them
+    return float(thresholds[np.argmax(2 * right - above)])  # right answers, but for a constant
 
 
 class FittedThreshold(NamedTuple):

@@ -102,15 +102,15 @@ class Encoder:
             at = np.flatnonzero((padded == size) & (rows.lengths > 0))
             # Few shapes, so few compilations: calls are filled up with repeated rows.
             step = max(1, TOKENS_PER_CALL // size)
-            step = step if len(at) >= step else min(step, ROWS[-1])
-            count = min(step, next((n for n in ROWS if n >= len(at)), step))
+            if len(at) < step:
+                step = min(step, next((n for n in ROWS if n >= len(at)), ROWS[-1]))
             for start in range(0, len(at), step):
                 chunk = at[start : start + step]
                 tokens = rows.padded(chunk, size, PAD)
                 if few:
                     vectors[chunk] = encode_few(self.weights, tokens, self.config)
                 else:
-                    calls.append((chunk, self._compiled(tokens[np.arange(count) % len(chunk)])))
+                    calls.append((chunk, self._compiled(tokens[np.arange(step) % len(chunk)])))
         for chunk, made in calls:
             vectors[chunk] = np.asarray(made)[: len(chunk)]
         return vectors

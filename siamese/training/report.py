@@ -87,21 +87,20 @@ def with_tower(
     )  # fmt: skip
     sides, labels = both._pairs(held_out.question1, held_out.question2), held_out.is_duplicate
     cosines, part_cosines = cosines_with(*sides), both.part_cosines(*sides)
-    if len(labels) < CURVE_PAIRS:
-        scores = [
-            part_cosines[:, : len(model.shares)] @ [*model.shares.values()]
-            for model in (head, both)
-        ]
-    else:
-        halves = parts_of(held_out, 2, seed=0)
-        scores = [
-            left_out_probabilities(part_cosines[:, : len(model.shares)], cosines, labels, halves)
-            for model in (head, both)
-        ]
+    many = len(labels) >= CURVE_PAIRS
+    halves = parts_of(held_out, 2, seed=0) if many else []
+
+    def roc_auc(model: DuplicateDetector) -> float:
+        own = part_cosines[:, : len(model.shares)]
+        scores = own @ [*model.shares.values()]
+        if many:
+            scores = left_out_probabilities(own, cosines, labels, halves)
+        return evaluate_scores(scores, labels).roc_auc
+
+    if many:
         curve = fit_parts(part_cosines, cosines, labels)
         both = both.with_fit({"threshold": 0.5, "calibration": curve.to_dict()})
-    without, beside = (evaluate_scores(each, labels).roc_auc for each in scores)
-    return both, beside - without
+    return both, roc_auc(both) - roc_auc(head)
 
 
 def parts_of(pairs: QuestionPairs, count: int, seed: int) -> list[np.ndarray]:
