@@ -26,14 +26,15 @@ def whole_number(value: Any, name: str, least: int) -> int:
     return number
 
 
-def as_number(value: Any, name: str) -> float:
-    """`value` as a float; infinity is one, NaN is not."""
+def as_number(value: Any, name: str, least: float = -math.inf, most: float = math.inf) -> float:
+    """`value` as a float from `least` to `most`; NaN is none."""
     try:
         number = float(value)
     except (TypeError, ValueError):
         number = math.nan
-    if math.isnan(number):
-        raise ArgumentError(f"{name} must be a number; it is {value!r}.")
+    if not least <= number <= most:
+        bounds = "" if math.isinf(least) else f" from {least} to {most}"
+        raise ArgumentError(f"{name} must be a number{bounds}; it is {value!r:.40}.")
     return number
 
 

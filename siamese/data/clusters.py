@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from siamese.data.arguments import as_number, whole_number
+from siamese.data.readers.tables import as_list
 from siamese.data.text import cleaned, folded, without_greeting
 from siamese.errors import ArgumentError, DataError
 
@@ -120,12 +122,16 @@ def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.
     from largest to smallest, of one size in an order drawn by `seed`, where the largest share is missing.
     DataError where there are too few groups for the parts.
     """
-    shares = np.asarray(fractions, np.float64)
+    what = "fractions must be two or more positive numbers that add to 1, such as (0.8, 0.1, 0.1)"
+    shares = np.array(
+        [
+            as_number(share, "each of the fractions that add to 1")
+            for share in as_list(fractions, what)
+        ]
+    )
     if len(shares) < 2 or not shares.min() > 0 or abs(shares.sum() - 1) > 1e-6:
-        raise ArgumentError(
-            "fractions must be two or more positive numbers that add to 1, such as (0.8, 0.1, 0.1); "
-            f"they are {fractions!r}."
-        )
+        raise ArgumentError(f"{what}, not {fractions!r}.")
+    seed = whole_number(seed, "seed", 0)
     questions, numbers = number_questions(pairs.question1, pairs.question2)
     group = question_groups(questions, numbers, as_models_read)[numbers[:, 0]]  # [pairs]
     sizes = np.bincount(group)  # [groups], in pairs

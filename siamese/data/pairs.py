@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, cast
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from siamese.data.clusters import cluster_split, number_questions
 from siamese.data.readers.columns import Parts, normal_name, shown_names
 from siamese.data.readers.reading import Rows, open_rows
 from siamese.data.readers.report import ReadReport
-from siamese.data.readers.tables import id_text
+from siamese.data.readers.tables import as_list, id_text, text_list
 from siamese.errors import ArgumentError, DataError, ShapeError
 
 LABELS = {"0": False, "1": True, "0.0": False, "1.0": True, "false": False, "true": True}
@@ -65,15 +65,17 @@ class QuestionPairs:
     report: ReadReport | None = None
 
     def __post_init__(self) -> None:
-        n, labels = len(self.question1), np.asarray(self.is_duplicate)
-        if labels.dtype != bool and not np.isin(labels, (0, 1)).all():
+        # Lists, since a column of pandas counts by its index.
+        one, two = (text_list(side, "QuestionPairs") for side in (self.question1, self.question2))
+        labels, n = np.asarray(self.is_duplicate), len(one)
+        if labels.ndim != 1 or (labels.dtype != bool and not {*labels.tolist()} <= {0, 1}):
             raise DataError("is_duplicate holds labels other than 0 and 1.")
-        ids: Any = self.ids
-        rows: Any = self.row_numbers
+        rows, ids = cast(Any, self.row_numbers), cast(Any, self.ids)
         rows = range(n) if rows is None else rows
-        object.__setattr__(self, "is_duplicate", labels.astype(bool))
-        object.__setattr__(self, "row_numbers", np.asarray(rows, np.int64))
-        object.__setattr__(self, "ids", list(rows) if ids is None else ids)
+        ids = as_list(rows if ids is None else ids, "ids must be a list")
+        columns = one, two, labels.astype(bool), ids, np.asarray(rows, np.int64)
+        for field, column in zip(fields(self), columns):
+            object.__setattr__(self, field.name, column)
         for name in ("question2", "is_duplicate", "ids", "row_numbers"):
             if (other := len(getattr(self, name))) != n:
                 raise ShapeError(f"question1 has {n} entries and {name} has {other}.")
@@ -168,12 +170,13 @@ def read_pairs(
       >>> pairs.question1, pairs.report.count("empty")
       (['A?'], 1)
     """
-    specs = columns.split(",") if columns and isinstance(columns, str) else list(columns)
+    specs = columns.split(",") if columns and isinstance(columns, str) else list(map(str, columns))
     if columns and len(specs) not in (2, 3):
         raise ArgumentError(
             "columns names two questions and, third, the label, such as title1,title2,label; "
             f"it is {columns!r}."
         )
+    texts = None if texts is None else {id_text(i): text for i, text in texts.items()}
     specs = specs[: 3 if labels else 2] or ["id1", "id2"] * (texts is not None)
     known = {name for names in COLUMN_NAMES.values() for name in names}
     with open_rows(source, bad_rows, names=known, specs=specs, encoding=encoding) as rows:

@@ -83,6 +83,7 @@ def read_questions(
       >>> result.questions, result.ids, result.columns, result.report.count("empty")
       (['How far?', 'Who?'], ['7', '9'], [{'by': 'me'}, {'by': 'you'}], 1)
     """
+    column, id_column = (name if name is None else str(name) for name in (column, id_column))
     known = () if column else (*QUESTION_NAMES, *PAIR_NAMES, *ID_NAMES)
     asked = [column, id_column]
     with open_rows(source, bad_rows, names=known, specs=asked, encoding=encoding) as rows:

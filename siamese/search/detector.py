@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from siamese.compat.progress import progress_bar
-from siamese.data.arguments import whole_number
+from siamese.data.arguments import as_number, whole_number
 from siamese.data.readers.tables import text_list
 from siamese.data.text import cleaned, has_words, straightened, without_greeting
 from siamese.data.tokenizer import word_tokenize
@@ -90,17 +90,22 @@ class DuplicateDetector(Decisions):
         self.head = None if head is None else np.asarray(head, np.float32)
         parts = {"encoder": self.encoder, "head": self.head, "tower": tower}
         names = tuple(name for name, part in parts.items() if part is not None)
-        if self.head is not None and self.head.shape != (getattr(self.encoder, "size", 0),) * 2:
+        square = (getattr(self.encoder, "size", 0),) * 2
+        if self.head is not None and not (
+            self.head.shape == square and np.isfinite(self.head).all()
+        ):
             raise ArgumentError(
-                f"A head is a square matrix over the vectors of an encoder; this one is {self.head.shape}."
+                "A head is a square matrix of finite numbers over the vectors of an encoder; this one is "
+                f"{self.head.shape}."
             )
         self.shares = dict(shares or dict(zip(names, SHARES[names])))
-        if (*self.shares,) != names or min(self.shares.values()) <= 0:
+        shares = self.shares.values()
+        if (*self.shares,) != names or min(shares) <= 0 or abs(sum(shares) - 1) > 1e-6:
             raise ArgumentError(
-                f"shares must have a number above 0 for each of {', '.join(names)}, in this order; they "
-                f"are {self.shares!r}."
+                f"shares must have a number above 0 for each of {', '.join(names)}, in this order, and 1 "
+                f"together; they are {self.shares!r}."
             )
-        self.threshold, self.calibration = float(threshold), calibration
+        self.threshold, self.calibration = as_number(threshold, "threshold"), calibration
         self.card = dict(card or {})
         self.tower_encoder = None if tower is None else Encoder(tower, weights)
         self.weights = {} if tower is None else self.tower_encoder.weights
@@ -143,9 +148,11 @@ class DuplicateDetector(Decisions):
 
     def with_fit(self, fit: Mapping[str, Any]) -> DuplicateDetector:
         """The same model with another threshold and calibration, as plain values."""
+        if not isinstance(fit, Mapping):
+            raise ArgumentError(f"A fit is a dict of threshold and calibration, not {fit!r:.40}.")
         detector = copy.copy(self)
-        detector.threshold = float(fit["threshold"])
-        detector.calibration = calibration_of(fit["calibration"])
+        detector.threshold = as_number(fit.get("threshold"), "threshold", -1, 1)
+        detector.calibration = calibration_of(fit.get("calibration"))
         source = fit.get("threshold_from", "labels")
         detector.card = {**self.card, "threshold_fit": dict(fit), "threshold_from": source}
         return detector

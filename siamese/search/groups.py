@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from siamese.data.arguments import as_number
 from siamese.data.clusters import connected_groups, first_places
 from siamese.data.readers.columns import columns_called, shown_names
 from siamese.data.readers.tables import id_text
@@ -45,8 +46,8 @@ def duplicate_groups(vectors: Any, threshold: float | None = None) -> list[list[
 
     Returns:
       The groups of two and more, the largest first (of equal size, the one that starts first); in a
-      group the central question first, then by falling similarity to it. ArgumentError for a threshold
-      outside -1 to 1.
+      group the central question first, then by falling similarity to it. ArgumentError for other vectors
+      or a threshold outside -1 to 1.
 
     Example:
       >>> vectors = np.array([[1, 0], [0, 1], [0.8, 0.6], [0.6, 0.8]], np.float32)
@@ -59,9 +60,16 @@ def duplicate_groups(vectors: Any, threshold: float | None = None) -> list[list[
         entries, vectors, detector, *_ = vectors.snapshot()
         texts = [entry["question"] for entry in entries]
         return groups_of(vectors, linked_labels(vectors, texts, detector, threshold))
-    if threshold is None:
-        raise ArgumentError("duplicate_groups of vectors needs a threshold, a cosine.")
-    return groups_of(vectors, average_linkage(vectors, threshold))
+    cut = as_number(threshold, "threshold", -1, 1)
+    try:
+        vectors = np.asarray(vectors, np.float32).reshape(len(vectors), -1 if len(vectors) else 0)
+        squares = np.vecdot(vectors, vectors)
+    except (TypeError, ValueError):  # such as texts
+        squares = np.array(np.nan)
+    if not ((squares == 0) | (abs(squares - 1) < 0.01)).all():
+        what = "vectors of length 1, [n, d], or a QuestionIndex"
+        raise ArgumentError(f"duplicate_groups takes {what}, not {vectors!r:.40}.")
+    return groups_of(vectors, average_linkage(vectors, cut))
 
 
 def linked_labels(

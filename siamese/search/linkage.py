@@ -13,7 +13,6 @@ from itertools import product
 
 import numpy as np
 
-from siamese.errors import ArgumentError
 from siamese.search.nearest import EQUAL, in_blocks
 
 ROWS, COLUMNS = 4096, 512  # of a block of similarities: 8 MiB; BLAS is quickest on tall ones
@@ -33,8 +32,6 @@ def strongest_pairs(
     are rows int64 [m], rows int64 [m] (the larger of each pair), cosines float32 [m], and the cosine above
     which no pair is missing.
     """
-    if not -1 <= threshold <= 1:
-        raise ArgumentError(f"threshold is a cosine, from -1 to 1; it is {threshold!r}.")
     vectors, least = np.asarray(vectors, np.float32), min(threshold, EQUAL)
     bounds = upper_bounds(vectors, least)
     shorter = vectors if bounds is None else bounds

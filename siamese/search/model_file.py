@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -119,8 +118,6 @@ def read_model(path: str | os.PathLike) -> DuplicateDetector:
         tower, words, frozen = facts["tower"], facts["vocabulary"], facts["encoder"]
         options = {name: facts[name] for name in ("threshold", "shares")}
         options |= {"card": dict(facts["card"]), "head": arrays.pop("head", None)}
-        if not math.isfinite(options["threshold"]):
-            raise ValueError(f"its threshold is {options['threshold']}")
         options["calibration"] = calibration_of(facts["calibration"])
         if frozen is not None:
             options["encoder"] = saved_encoder(path, frozen)
@@ -174,7 +171,8 @@ def saved_encoder(path: str | os.PathLike, facts: Mapping[str, Any]) -> Any:
 
 def model_path(path: str | os.PathLike) -> Path:
     """The file of a model, which may be given by the directory of a run."""
-    return Path(path, MODEL_NAME) if os.path.isdir(path) else Path(path)
+    path = Path(os.fsdecode(path))
+    return path / MODEL_NAME if path.is_dir() else path
 
 
 # ---- The model of an index ----

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from siamese.data.arguments import whole_number
+from siamese.data.readers.tables import text_list
 
 TILE = 64  # scores of which the largest is looked at first
 SCORES = 1 << 23  # of queries that are compared together: 32 MiB
@@ -74,9 +75,11 @@ def match_questions(
 ) -> list[list[tuple[int, float]]]:
     """For each question its k best matches in another list, best first; none for one without words.
 
-    A match is (place in `others`, cosine). ArgumentError for k below 1.
+    A match is (place in `others`, cosine). ArgumentError for k below 1, or a text in place of a list.
     """
-    asked, stored = detector.encode(questions), detector.encode(others)
+    asked, stored = (
+        detector.encode(text_list(texts, "match_questions")) for texts in (questions, others)
+    )
     worded = np.flatnonzero(stored.any(axis=1))
     rows, products = top_k(stored[worded], asked, whole_number(k, "k", 1))
     matches = zip(worded[rows].tolist(), np.minimum(products, 1).tolist(), asked.any(axis=1))

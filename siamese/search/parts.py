@@ -181,7 +181,7 @@ class Decisions:
 
     def border(self, threshold: float | None = None) -> float:
         """What a score must exceed: a threshold, the model's own where None; equal texts always do."""
-        own = self.threshold if threshold is None else as_number(threshold, "threshold")
+        own = self.threshold if threshold is None else as_number(threshold, "threshold", -1, 1)
         return min(own, EQUAL)
 
     def rule(self, threshold: float | None = None) -> tuple[float, Callable | None]:

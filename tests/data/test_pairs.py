@@ -95,7 +95,7 @@ def test_a_split_that_is_not_possible_says_why():
     pairs = QuestionPairs(["a", "b", "c"], ["b", "c", "d"], [1, 0, 1])
     with pytest.raises(DataError, match=r"into 2 parts .* the 3 pairs form 1 groups"):
         pairs.split_by_cluster((0.8, 0.2))
-    for fractions in [(0.5, 0.6), (1.0,), (1.2, -0.2), (0.5, np.nan)]:
+    for fractions in [(0.5, 0.6), (1.0,), (1.2, -0.2), (0.5, np.nan), 0.8, "ab"]:
         with pytest.raises(ArgumentError, match="add to 1"):
             pairs.split_by_cluster(fractions)
 
@@ -141,6 +141,10 @@ def test_columns_must_fit_and_labels_be_0_or_1():
         QuestionPairs(["a", "b"], ["c"], [1, 0])
     with pytest.raises(DataError, match="other than 0 and 1"):
         QuestionPairs(["a"], ["c"], [2])
+    with pytest.raises(DataError, match="is nan, not text"):
+        QuestionPairs(["a", np.nan], ["c", "d"], [1, 0])
+    column = pytest.importorskip("pandas").Series(["a", "b"], [1, 0])  # It counts by its index.
+    assert QuestionPairs(column, column, [1, 0]).rows(0, 1).question1 == ["a"]
 
 
 def test_split_rows_is_the_courses_and_counts_rows_that_were_left_out(tmp_path):
@@ -179,10 +183,10 @@ def test_the_real_file(quora_csv, shared):
         (lambda frame: frame.assign(label=[1, None]), "the DataFrame, row 2: is_duplicate"),
         (lambda frame: frame.iloc[:, [0, 1, 2, 2]], "the DataFrame has several columns of one name: "),
         (lambda frame: {"question1": ["a?"] * 9, "label": [1]}, r"lengths \(question1 9, label 1\)"),
-        (lambda frame: {"question1": "a?", "label": [1]}, "column 'question1' is 'a.', not a list"),
-        (lambda frame: {"question1": 5, "label": [1]}, "column 'question1' is 5, not a list"),
-        (lambda frame: {"train": {"question": ["a"]}}, "column 'train' is .*Of many tables give one"),
-        (lambda frame: {"question": {"a", "b"}}, "not a list of values"),
+        (lambda frame: {"question1": "a?", "label": [1]}, "column 'question1' must be a list .* 'a.'"),
+        (lambda frame: {"question1": 5, "label": [1]}, "column 'question1' must be a .*, not 5"),
+        (lambda frame: {"train": {"question": ["a"]}}, "column 'train' must .*of many tables give one"),
+        (lambda frame: {"question": {"a", "b"}}, "a list of values"),
         (lambda frame: ["How?"], "the list is neither a path nor a table"),
         (lambda frame: type("Lazy", (), {"columns": [], "collect": 0})(), "a lazy one must be collected"),
     ],

@@ -9,7 +9,6 @@ import io
 import json
 import sys
 import zipfile
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -342,9 +341,14 @@ def test_tables_in_memory_are_read_as_files_are():
         with pytest.raises(DataError, match="the columns: title1, title2, label"):
             text_list(table, "encode")
     assert read_questions(pd.DataFrame({"text": ["A?"]}, pd.Index([7], name="id"))).ids == ["7"]
-    lists = SimpleNamespace(to_list=lambda: [[1]], __iter__=None)  # as of polars
+    lists = type("Series", (list,), {"to_list": lambda _: [[1]]})([0])  # as of polars
     assert read_questions({"text": ["A?"], "tags": lists}).columns == [{"tags": [1]}]
-    assert text_list(pd.DataFrame({"question": ["A?"]}), "encode") == ["A?"]
+    for one in (pd.DataFrame({"question": ["A?"]}), pyarrow.array(["A?"])):
+        assert text_list(one, "encode") == ["A?"]
+    unnamed = pd.DataFrame([[8, "A?"], [7, "B?"]])
+    assert read_questions(unnamed, column=1, id_column=0).ids == ["8", "7"]
+    pairs = read_pairs({"id1": [8], "id2": [7]}, texts=unnamed.set_index(0)[1])
+    assert triples(pairs) == [("A?", "B?", 1)]
     for wrong in ({"A?", "A!"}, pd.Series("A?").to_numpy().reshape(())):  # A set has no order.
         with pytest.raises(ArgumentError, match=r"encode takes a list of questions, not .+'A"):
             text_list(wrong, "encode")

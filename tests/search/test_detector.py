@@ -7,7 +7,7 @@ import pytest
 from small_models import ODD, letters, make_detector, make_mixed_detector, random_questions
 from tqdm import tqdm
 
-from siamese import DuplicateDetector, QuestionIndex, QuestionPairs
+from siamese import DuplicateDetector, QuestionIndex, QuestionPairs, match_questions
 from siamese.errors import ArgumentError, CheckpointError, DataError
 from siamese.nn.encoder import FEW
 from siamese.search.detector import UNLABELLED_THRESHOLD
@@ -75,6 +75,10 @@ def test_what_is_no_question_is_refused(detector):
         (lambda: detector.similarity(["how", 5], ["how", "far"]), DataError, "is 5, not text"),
         (lambda: detector.encode([None]), DataError, "is None, not text"),
         (lambda: detector.encode(None), ArgumentError, "a list of questions, not None"),
+        (lambda: detector.predict("how", "far", 5), ArgumentError, "from -1 to 1; it is 5"),
+        (lambda: detector.with_fit(0.5), ArgumentError, "a dict of threshold and cal.*not 0.5"),
+        (lambda: detector.with_fit({"threshold": np.nan}), ArgumentError, "from -1 to 1"),
+        (lambda: match_questions(detector, "how", ["far"]), ArgumentError, "list of.*not 'how'"),
         (lambda: detector.similarity(3, "how"), ArgumentError, "a list of questions, not 3"),
         (lambda: detector.predict("how", "far", "0.8x"), ArgumentError, "threshold must be a num"),
         (lambda: detector.similarity(["how", "far"], ["how"]), ArgumentError, "2 first and 1 sec"),
@@ -170,9 +174,12 @@ def test_parts_that_do_not_fit_are_refused():
         (parts, {"shares": {"encoder": 0.5, "tower": 0.5}}),
         (parts, {"head": np.eye(2)}),
         (parts, {"encoder": letters, "head": np.eye(2)}),
+        ((None, None, None), {"encoder": letters, "head": np.eye(26) * np.nan}),
+        (parts, {"shares": {"tower": 2.0}}),
+        (parts, {"threshold": np.nan}),
         (parts, {"encoder": letters, "shares": {"encoder": 1.0, "tower": 0.0}}),
     ):
-        with pytest.raises(ArgumentError, match=r"tower together|shares must|square matrix"):
+        with pytest.raises(ArgumentError, match=r"tower together|shares must|square|a number"):
             DuplicateDetector(*arguments, **options)
 
 

@@ -117,8 +117,10 @@ def test_nothing_everything_and_no_cosine():
     assert duplicate_groups(np.zeros((0, 4), np.float32), 0.5) == []
     assert duplicate_groups(unit(50), 1.0) == []
     assert len(duplicate_groups(unit(50), -1.0)[0]) == 50
-    for threshold in (1.5, -2, float("nan")):
-        with pytest.raises(ArgumentError, match="threshold"):
-            strongest_pairs(unit(3), threshold)
-    with pytest.raises(ArgumentError, match="needs a threshold"):
-        duplicate_groups(unit(3))
+    assert duplicate_groups([], 0.5) == [] == duplicate_groups(unit(3).tolist(), "0.99")
+    for threshold in (1.5, -2, float("nan"), "x", None):
+        with pytest.raises(ArgumentError, match="threshold must be a number from -1 to 1"):
+            duplicate_groups(unit(3), threshold)
+    for vectors in (unit(3) * 2, unit(3) * np.nan, ["how", "far"], unit(1)[0], "questions.csv"):
+        with pytest.raises(ArgumentError, match="vectors of length 1"):
+            duplicate_groups(vectors, 0.5)

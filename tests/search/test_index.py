@@ -72,6 +72,8 @@ def test_what_cannot_be_asked_or_stored_is_refused(detector):
         (["b", "b"], DataError, "stands there 2 times"), ([7, "7"], DataError, "'7' stands there"),
         ([1.5, 2], DataError, "An id must be"), ([True, 2], DataError, "An id must be"),
         (["a"], ArgumentError, "1 ids for 2"), (["a\0", "b"], DataError, "An id must be"),
+        ([" ", "b"], DataError, "blank"), (12, ArgumentError, "must be a list"),
+        ((i for i in "abc"), ArgumentError, "3 ids for 2"),
         ("xy", ArgumentError, "ids must be a list.*'xy'"), ({"a", "b"}, ArgumentError, "a list"),
         ({"id": [7], "n": [1]}, ArgumentError, "ids must be a list"),
     ):  # fmt: skip
@@ -82,7 +84,10 @@ def test_what_cannot_be_asked_or_stored_is_refused(detector):
     assert index.add(["old", "age"]).ids == ["8", "9"]
     with pytest.raises(ArgumentError, match="id '57'"):
         index.remove(["9", 57])
-    assert len(index) == 4 and index.remove(9) == 1 and len(index) == 3
+    for none in (None, 9.0, [True], b"9"):
+        with pytest.raises(DataError, match="An id must be"):
+            index.remove(none)
+    assert len(index) == 4 and index.remove(np.int64(9)) == 1 and len(index) == 3
     assert index.add("rice").ids == ["10"]
 
 
@@ -322,7 +327,9 @@ def test_a_closed_index_is_one_file_and_opens_read_only(detector, path, tmp_path
     index = QuestionIndex.open(path, detector)
     index.add("how old")
     index.close()
-    with pytest.raises(CheckpointError, match="it was closed"):
+    with pytest.raises(CheckpointError, match="cannot be written"):
+        QuestionIndex.build(detector, ["how old"], path="")  # It is not one in memory.
+    with pytest.raises(CheckpointError, match="was closed"):
         index.search("how old")
     assert os.listdir(tmp_path) == ["i"]
     shutil.copy(path, tmp_path / "copy")

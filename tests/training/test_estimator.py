@@ -39,11 +39,11 @@ def test_it_works_in_scikit_learns_tools(tmp_path):
     classifier = siamese.PairClassifier(letters)
     assert classifier.get_params() == {"model": letters} == clone(classifier).get_params()
     assert classifier.set_params(model="use").model == "use"
-    path = siamese.DuplicateDetector.pretrained().save(tmp_path / "model")
-    grid = {"pairclassifier__model": [letters, path]}
+    detector = siamese.DuplicateDetector.pretrained()
+    grid = {"pairclassifier__model": [letters, detector.save(tmp_path / "model"), detector]}
     pipeline = make_pipeline(FunctionTransformer(), classifier)
     search = GridSearchCV(pipeline, grid, cv=3, error_score="raise").fit(PAIRS, LABELS)
-    assert search.best_score_ > 0.9 and len(search.cv_results_["params"]) == 2
+    assert search.best_score_ > 0.9 and len(search.cv_results_["params"]) == 3
     again = pickle.loads(pickle.dumps(search.best_estimator_))
     assert again.predict(PAIRS).tolist() == LABELS
 

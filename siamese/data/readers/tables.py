@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from siamese.data.readers.columns import normal_name
-from siamese.errors import ArgumentError, DataError
+from siamese.errors import ArgumentError, DataError, SiameseError
 
 # Names of the column with the questions in a table.
 USUAL_NAMES = ("question", "questions", "text", "title", "sentence", "query")
@@ -86,14 +86,8 @@ def memory_columns(table: Any, name: str) -> tuple[list[str], list[list]]:
         raise DataError(f"{name} has several columns of one name: {', '.join(twice)}.")
     values = []
     for of in names:
-        column = table[of]
-        is_one = isinstance(column, (str, bytes, set, frozenset)) or is_table(column)
-        if is_one or not hasattr(column, "__iter__"):
-            raise DataError(
-                f"{name}: column {of!r} is {column!r:.40}, not a list of values. Of many tables give one."
-            )
-        to_list = getattr(column, "to_pylist", getattr(column, "to_list", column.__iter__))
-        values.append(list(to_list()))  # values of Python's own where the column has a way to them
+        expected = f"{name}: column {of!r} must be a list of values (of many tables give one)"
+        values.append(as_list(table[of], expected, DataError))
     if len(set(map(len, values))) > 1:
         lengths = ", ".join(f"{of} {len(column):,}" for of, column in zip(names, values))
         raise DataError(f"{name}: its columns have different lengths ({lengths}).")
@@ -116,8 +110,6 @@ def text_list(texts: Any, function: str) -> list[str]:
 
     DataError for a value that is not text, or another table; ArgumentError for one text, or a set.
     """
-    if isinstance(texts, (str, bytes)):
-        raise ArgumentError(f"{function} takes a list of questions, not one text.")
     if is_table(texts):
         what = f"{function}: the {type(texts).__name__}"
         names, columns = memory_columns(texts, what)
@@ -128,16 +120,23 @@ def text_list(texts: Any, function: str) -> list[str]:
                 "read_questions(table), then q.questions (to an index also ids=q.ids, columns=q.columns)."
             )
         texts = columns[0]
-    if not np.iterable(texts) or isinstance(texts, (set, frozenset)):  # of no order
-        raise ArgumentError(f"{function} takes a list of questions, not {texts!r:.40}.")
-    texts = list(texts)
+    texts = as_list(texts, f"{function} takes a list of questions")
     for place, text in enumerate(texts):
         if not isinstance(text, str):
             raise DataError(
-                f"Question {place} (from 0) is {text!r}, not text. An empty cell of a table is often NaN "
-                "or None: drop that row or write ''."
+                f"Question {place} (from 0) is {text!r:.40}, not text. An empty cell of a table is often "
+                "NaN or None: drop that row or write ''."
             )
     return texts
+
+
+def as_list(values: Any, expected: str, error: type[SiameseError] = ArgumentError) -> list:
+    """Values in order, Python's own where they have a way to them; an error of what is `expected`."""
+    is_one = isinstance(values, (str, bytes, set, frozenset)) or is_table(values)
+    if is_one or not np.iterable(values):
+        raise error(f"{expected}, not {values!r:.40}.")
+    to_list = getattr(values, "to_pylist", getattr(values, "to_list", lambda: values))
+    return list(to_list())
 
 
 def is_table(values: Any) -> bool:

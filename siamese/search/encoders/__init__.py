@@ -44,7 +44,11 @@ class FrozenEncoder:
     """
 
     def __init__(self, name: str, fingerprint: str | None, size: int, vectors: Callable):
-        self.name, self.fingerprint, self.size, self._vectors = name, fingerprint, size, vectors
+        self.name = self.source = name  # The source is what `find_encoder` makes it of.
+        self.fingerprint, self.size, self._vectors = fingerprint, size, vectors
+
+    def __reduce__(self) -> tuple:
+        return find_encoder, (self.source,)  # A copy or a pickle holds no weights.
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         """The texts' vectors, float32 [texts, size], of length 1.
@@ -86,7 +90,9 @@ def find_encoder(spec: str | os.PathLike | Any) -> FrozenEncoder:
     if isinstance(spec, FrozenEncoder):
         return spec
     if not isinstance(spec, (str, os.PathLike)):
-        return _from_object(spec, getattr(spec, "__name__", type(spec).__name__))
+        encoder = _from_object(spec, getattr(spec, "__name__", type(spec).__name__))
+        encoder.source = spec
+        return encoder
     spec = os.fspath(spec)
     if spec in (USE, WORDLLAMA):
         return _use() if spec == USE else _wordllama()

@@ -12,7 +12,7 @@ import numpy as np
 
 from siamese.data.arguments import as_number, one_of, whole_number
 from siamese.data.pairs import QuestionPairs
-from siamese.data.readers.tables import text_list
+from siamese.data.readers.tables import json_value, text_list
 from siamese.data.text import has_words
 from siamese.errors import ArgumentError, CheckpointError
 from siamese.search import model_file
@@ -174,7 +174,8 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
 
     def remove(self, ids: Iterable[str | int]) -> int:
         """Removes questions by their ids; returns how many. With an unknown id (ArgumentError) none."""
-        ids = {str(i) for i in ([ids] if isinstance(ids, (str, int)) else ids)}
+        is_one = isinstance(ids, (str, bytes)) or not np.iterable(ids)
+        ids = set(map(rows_of.as_id, [ids] if is_one else ids))
         with self._moment(change=True) as db:
             row_of = {i: row for row, i, *_ in rows_of.rows_where(db, "id", ids)}
             for i in ids - row_of.keys():
@@ -189,7 +190,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         next call of `grouped` makes them by the new threshold.
         """
         with self._moment(change=True) as db:
-            write_settings(db, fit=dict(fit), grouping=None)
+            write_settings(db, fit=json_value(fit), grouping=None)
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -219,7 +220,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
                 linked, cut = stored_groups.read_labels(db, state, threshold), stored["threshold"]
                 return stored_groups.snapshot(db, state, detector, linked, cut)
             texts = [text for (text,) in db.execute("select text from question order by row")]
-        cut = detector.threshold if threshold is None else float(threshold)
+        cut = detector.threshold if threshold is None else as_number(threshold, "threshold", -1, 1)
         linked = linked_labels(state.vectors, texts, detector, cut)
         change = not self._file.read_only
         with self._moment(change) as db:
@@ -295,8 +296,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         queries = self._model.encode(asked)
         words = [[] if mode == "vectors" else words_in(text) for text in asked]
         weight = self.vector_weight if vector_weight is None else vector_weight
-        if not 0 <= as_number(weight, "vector_weight") <= 1:
-            raise ArgumentError(f"vector_weight must be from 0 to 1; it is {weight}.")
+        weight = as_number(weight, "vector_weight", 0, 1)
         while True:
             with self._moment() as db:
                 state, detector = self._state, self._detector
@@ -357,5 +357,5 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
                 f"model that made it. {REMAKE}"
             )
         fit = facts.get("fit")
-        self._detector = self._model.with_fit(fit) if fit else self._model
+        self._detector = self._model if fit in (None, {}) else self._model.with_fit(fit)
         self._state = self._state.followed(db)

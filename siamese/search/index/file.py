@@ -82,7 +82,8 @@ class IndexFile:
     """
 
     def __init__(self, path: str | os.PathLike | None, *, create: bool = False):
-        self.path, self.lock, self.opened = path, threading.RLock(), 0
+        self.path = path = None if path is None else os.fsdecode(path)
+        self.lock, self.opened = threading.RLock(), 0
         exists = path is not None and os.path.exists(path)
         if not exists and not create:
             raise CheckpointError(f"There is no index at {path}. {MAKE}")
@@ -93,7 +94,7 @@ class IndexFile:
 
     def _open(self, create: bool = False) -> None:
         """Connects; for reading alone where nothing can be written."""
-        place = self.path and os.path.abspath(self.path)
+        place = None if self.path is None else os.path.abspath(self.path)
         places = (place, os.path.dirname(place)) if place and os.path.exists(place) else ()
         writable = all(os.access(place, os.W_OK) for place in places)
         self.read_only = "" if writable else "the file or its folder is read-only"
@@ -151,7 +152,9 @@ class IndexFile:
         try:
             yield
         except sqlite3.ProgrammingError as error:
-            raise CheckpointError(f"{self.path}: it was closed. Open it again.") from error
+            raise CheckpointError(
+                f"{self.path or 'The index'} was closed. Open it again."
+            ) from error
         except sqlite3.Error as error:
             name = getattr(error, "sqlite_errorname", "")
             why = next(why for starts, why in PROBLEMS if name.startswith(starts))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from siamese.compat.atomic import open_atomically
-from siamese.data.readers.tables import is_table, json_value, text_list
+from siamese.data.readers.tables import as_list, json_value, text_list
 from siamese.data.text import folded, has_words
 from siamese.errors import ArgumentError, DataError
 from siamese.search.detector import DuplicateDetector
@@ -36,16 +36,15 @@ def checked(
 ) -> tuple[list[str], list[str] | None, list[str] | None]:
     """Questions, ids as text, and columns as JSON."""
     questions = [questions] if isinstance(questions, str) else text_list(questions, "the index")
-    if is_table(ids) or isinstance(ids, (str, bytes, set, frozenset)):
-        raise ArgumentError(f"ids must be a list with an id of each question, not {ids!r:.40}.")
+    if ids is not None:
+        ids = as_list(ids, "ids must be a list with an id of each question")
+    if columns is not None:
+        columns = as_list(columns, "columns must be a list with a dict of each question")
     for name, values in (("ids", ids), ("columns", columns)):
         if values is not None and len(values) != len(questions):
             raise ArgumentError(f"{len(values)} {name} for {len(questions)} questions.")
     if ids is not None:
-        for i in ids:
-            if isinstance(i, bool) or not isinstance(i, (str, int, np.integer)) or "\0" in str(i):
-                raise DataError(f"An id must be text without NUL or a whole number, not {i!r:.40}.")
-        ids = [valid_unicode(str(i)) for i in ids]
+        ids = list(map(as_id, ids))
         ((i, times),) = Counter(ids).most_common(1) or [("", 0)]
         if times > 1:
             raise DataError(f"The id {i!r} stands there {times} times; ids must be all different.")
@@ -55,6 +54,15 @@ def checked(
                 raise DataError(f"columns must hold a dict of each question, not {values!r:.40}.")
         columns = [json.dumps(json_value(values or {})) for values in columns]
     return list(map(valid_unicode, questions)), ids, columns
+
+
+def as_id(value: Any) -> str:
+    """An id as it is stored; DataError for what is none."""
+    is_one = isinstance(value, (str, int, np.integer)) and not isinstance(value, bool)
+    if not is_one or "\0" in str(value) or not str(value).strip():
+        what = "text, neither blank nor with NUL, or a whole number"
+        raise DataError(f"An id must be {what}, not {value!r:.40}.")
+    return valid_unicode(str(value))
 
 
 def encoded(
