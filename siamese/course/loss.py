@@ -50,19 +50,11 @@ def TripletLossFn(
 ) -> Any:
     """Triplet loss of two batches of question vectors; row i of v1 is a duplicate of row i of v2.
 
-    The defaults are those of the edition of 2023; `siamese.edition` has the others.
-
-    Args:
-      v1: float [batch, d_model], rows of length 1 (the model's Normalize layer sees to it).
-      v2: float [batch, d_model], likewise.
-      margin: how much more similar a duplicate must be than a negative, in cosine; >= 0.
-      closest: see `loss_from_scores`, as for the others and for the errors.
-      reduction: likewise.
-      direction: likewise.
-      false_negative_mask: likewise.
-
-    Returns:
-      A JAX number (float [batch] with ``reduction='none'``).
+    The defaults are those of the edition of 2023; `siamese.edition` has the others. v1 and v2 are float
+    [batch, d_model], rows of length 1 (the model's Normalize layer sees to it), `margin` >= 0 is how much
+    more similar a duplicate must be than a negative, in cosine. The result is a JAX number (float [batch]
+    with ``reduction='none'``). For the other arguments and the errors see
+    `siamese.course.loss.loss_from_scores`.
 
     Example:
       >>> a, b = np.array([0.6, 0.8]), np.array([0.8, 0.6])
@@ -204,12 +196,7 @@ def loss_from_scores(
 
 
 def hinge(positive: Any, negative: Any, margin: float = 0.25) -> Any:
-    """``max(negative - positive + margin, 0)`` for each row.
-
-    Args:
-      positive: float [batch]; similarity of each row's duplicate.
-      negative: float [batch]; a row's mean or closest negative.
-      margin: number >= 0.
+    """``max(negative - positive + margin, 0)``, float [batch], of each row's duplicate and a negative.
 
     Raises:
       ShapeError: where the shapes differ: a (4, 1) array minus a (4,) array would be a 4 x 4 matrix.
