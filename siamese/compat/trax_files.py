@@ -22,10 +22,6 @@ from siamese.compat.safe_pickle import LimitedFile, Refused, read_plain_pickle, 
 from siamese.errors import CheckpointError
 
 MAX_BYTES = 1 << 30  # Of one file's arrays: a gzip file of 1 MB can hold a GB of zeros.
-_HEADERS = {  # The format's version -> its reader; a later version is for records.
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}
 
 
 @dataclass(frozen=True)
@@ -74,7 +70,9 @@ def read_arrays(path: os.PathLike | str) -> list[np.ndarray]:
     with _unpacked(path) as packed:
         file = LimitedFile(packed, MAX_BYTES)
         while packed.peek(1):
-            shape, by_columns, dtype = _HEADERS[np.lib.format.read_magic(file)](file)
+            if np.lib.format.read_magic(file) != (1, 0):  # Later ones are for records.
+                raise ValueError
+            shape, by_columns, dtype = np.lib.format.read_array_header_1_0(file)
             if dtype.kind not in "biufc" or dtype.itemsize > (16 if dtype.kind == "c" else 8):
                 raise Refused(f"holds an array of the type {dtype.str!r}, not of plain numbers")
             data = file.read(max(math.prod(shape) * dtype.itemsize, 0))

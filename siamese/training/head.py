@@ -57,9 +57,7 @@ def head_network(vectors: np.ndarray, dropout: float) -> Network:
     def vectors_of(weights, batch, key):
         return head_vectors(weights["head"], batch.places, 0.0 if key is None else dropout, key)
 
-    return Network(
-        to_device, lambda weights, _: weights, vectors_of, lambda gradients, *_: gradients
-    )
+    return Network(to_device, vectors_of)
 
 
 # ---- Few labels: some hundred steps, in seconds ----

@@ -85,12 +85,12 @@ class Network(NamedTuple):
     """What trains, as functions of its weights, name -> array, and of a `Batch`."""
 
     to_device: Callable[[tuple], Batch]  # a batch of questions
-    seen: Callable[[dict, Batch], dict]  # the weights that the vectors of a batch depend on
     # Of the seen weights, a batch and a JAX random key (None: no dropout): the vectors of its questions,
     # float32 [2 * (batch + pairs), d], in the order of its places.
     vectors: Callable[[dict, Batch, Any], Any]
-    # The seen weights' gradients as those of all weights.
-    whole: Callable[[dict, dict, Batch], dict]
+    # The weights that the vectors of a batch depend on, and their gradients as those of all weights.
+    seen: Callable[[dict, Batch], dict] = lambda weights, _: weights
+    whole: Callable[[dict, dict, Batch], dict] = lambda gradients, *_: gradients
 
 
 def tower_network(
@@ -115,7 +115,7 @@ def tower_network(
         rows = jnp.take(gradients["embedding"], place, axis=0, mode="fill", fill_value=0)
         return {**gradients, "embedding": rows}
 
-    return Network(lambda batch: to_device(batch, tower.vocab_size, mesh), seen, vectors, whole)
+    return Network(lambda batch: to_device(batch, tower.vocab_size, mesh), vectors, seen, whole)
 
 
 def make_step(

@@ -82,10 +82,7 @@ def rows(name: str) -> Iterator[tuple[str, str]]:
             others, form, words = re.fullmatch(r"@ ([\w ]+?) \| (.*) \| ?(.*)", line + " ").groups()
             for other in others.split():
                 for inner, part in rows(other):
-                    yield (
-                        words.rstrip() + " " * bool(words.strip()) + inner,
-                        form.replace("{}", part),
-                    )
+                    yield f"{words.rstrip()} {inner}".strip(), form.replace("{}", part)
         elif line.startswith("  "):
             parts = re.split(r"<<(.*?\|.*?)>>", line.strip())
             choices = [part.split("|") if i % 2 else [part] for i, part in enumerate(parts)]
