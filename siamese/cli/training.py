@@ -19,6 +19,7 @@ from siamese.evaluation.asking import pair_key
 from siamese.search.detector import DuplicateDetector
 from siamese.search.model_file import MODEL_NAME, model_path
 from siamese.training import config as configs
+from siamese.training.config import TrainConfig
 
 SPLIT_HELP = (
     "by the file's order, drawn by a fixed seed, or drawn so that no question stands on both sides [rows "
@@ -60,7 +61,7 @@ def train(flags: argparse.Namespace) -> Result:
         )
     # The preset `general` is that of its tower, and its head has the encoder.
     of_tower = {n: value for n, value in changes.items() if preset != "general" or n != "encoder"}
-    config = configs.TrainConfig.preset(preset, **of_tower)
+    config = TrainConfig.preset(preset, **of_tower)
     start = flags.init_from and DuplicateDetector.load(flags.init_from)
     if start and (start.encoder is None or preset != "head"):
         lacks = "has no encoder" if start.encoder is None else f"starts no {preset}"
@@ -68,7 +69,7 @@ def train(flags: argparse.Namespace) -> Result:
             f"--init-from goes on from a head; {flags.init_from} {lacks}. Leave --init-from out, or name a "
             "model with an encoder and leave --preset out."
         )
-    output = flags.output or f"runs/{preset}"
+    output = flags.output = flags.output or f"runs/{preset}"
     pairs = labelled_pairs(flags.questions, flags)
     duplicates, links = int(pairs.is_duplicate.sum()), bool(pairs.is_duplicate.all())
     if preset == "general" and (links or duplicates < TOWER_DUPLICATES):
@@ -76,9 +77,9 @@ def train(flags: argparse.Namespace) -> Result:
             f"No tower: it needs {TOWER_DUPLICATES:,} duplicates and pairs that are none; there are "
             f"{duplicates:,} duplicates among {counted(len(pairs), 'pair')}."
         )
-        preset, config = "head", configs.TrainConfig.preset("head", **changes)
+        preset, config = "head", TrainConfig.preset("head", **changes)
     if preset == "head" and (links or len(pairs) < MANY):
-        return _few(pairs, start, output, changes, flags)
+        return _few(pairs, start, changes, flags)
     test = flags.test and labelled_pairs(flags.test, flags)
     parts = split(pairs, flags.train_rows, flags.test_rows, flags.split, test=test)
     # Pairs are equal but for case, blanks and quotes.
@@ -94,8 +95,8 @@ def train(flags: argparse.Namespace) -> Result:
     if preset == "general":
         # The other changes are for the tower.
         of_head = {n: changes[n] for n in ("seed", "batch_size", "encoder") if n in changes}
-        head = configs.TrainConfig.preset("head", **of_head)
-        report = _general(parts, output, head, config, flags)
+        head = TrainConfig.preset("head", **of_head)
+        report = _general(parts, head, config, flags)
     else:
         trainer = _run(parts, config, preset, output, flags, start)
         # A tower is measured beside the encoder that needs no training, as a head is.
@@ -113,12 +114,7 @@ Parts = tuple[QuestionPairs, QuestionPairs]  # to train and to test on
 
 
 def _run(
-    parts: Parts,
-    config: configs.TrainConfig,
-    preset: str,
-    output: str,
-    flags: argparse.Namespace,
-    start: DuplicateDetector | None = None,
+    parts: Parts, config: TrainConfig, preset: str, output: str, flags: Any, start: Any = None
 ) -> Any:
     """The finished `Trainer` of a run in the directory `output`, with its model saved."""
     from siamese.training.run import Trainer
@@ -137,18 +133,12 @@ def _run(
     return trainer
 
 
-def _general(
-    parts: Parts,
-    output: str,
-    of_head: configs.TrainConfig,
-    of_tower: configs.TrainConfig,
-    flags: argparse.Namespace,
-) -> Any:
+def _general(parts: Parts, of_head: TrainConfig, of_tower: TrainConfig, flags: Any) -> Any:
     """A head and, where held-out pairs gain by it, a tower beside it: two runs and one saved model."""
     from siamese.training.report import measure, with_tower
 
-    head = _run(parts, of_head, "head", f"{output}/head", flags)
-    tower = _run(parts, of_tower, "general", f"{output}/tower", flags)
+    head = _run(parts, of_head, "head", f"{flags.output}/head", flags)
+    tower = _run(parts, of_tower, "general", f"{flags.output}/tower", flags)
     model, held_out = head.save(write=False), head.data.held_out
     both, gain = with_tower(model, tower.save(write=False), held_out)
     change = f"ROC AUC on held-out pairs {gain:+.4f}"
@@ -156,17 +146,11 @@ def _general(
     model = both if gain > 0 else model
     report, model = measure(model, held_out, parts[1])
     model.card |= {"figures": report.to_dict(), "questions": str(flags.questions)}
-    model.save(output)
+    model.save(flags.output)
     return report
 
 
-def _few(
-    pairs: QuestionPairs,
-    start: DuplicateDetector | None,
-    output: str,
-    changes: dict[str, Any],
-    flags: argparse.Namespace,
-) -> Result:
+def _few(pairs: QuestionPairs, start: Any, changes: dict[str, Any], flags: Any) -> Result:
     """A head of few labels, or of links: all of them train, each part judged by a head of the others."""
     from siamese.training.few_labels import LEAST, teach
     from siamese.training.head import MANY
@@ -189,7 +173,7 @@ def _few(
     if duplicates == count:
         known = "They teach an order and no threshold, which needs pairs that are none too."
     if duplicates >= LEAST:  # Otherwise `teach` refuses them.
-        claim(os.path.join(output, MODEL_NAME), flags.overwrite)
+        claim(os.path.join(flags.output, MODEL_NAME), flags.overwrite)
         note(f"{counted(count, 'label')}, {duplicates:,} of them duplicates. {known}")
     listed = [*flags.texts.values()] if flags.list else None
     begun = time.monotonic()
@@ -197,9 +181,9 @@ def _few(
     with elapsed("Encoding the questions and training a head"):
         model, bought = teach(start, pairs, listed, seed=seed)
     model.card |= {"questions": str(flags.questions), "figures": bought._asdict()}
-    model.save(output)
-    text = f"{bought}\nSaved in {output}, after {time.monotonic() - begun:.0f} s."
-    return text, {**bought._asdict(), "threshold": model.threshold, "output": output}
+    model.save(flags.output)
+    text = f"{bought}\nSaved in {flags.output}, after {time.monotonic() - begun:.0f} s."
+    return text, {**bought._asdict(), "threshold": model.threshold, "output": flags.output}
 
 
 @command(

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain, count
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -58,8 +57,7 @@ def as_models_read(text: str) -> str:
     return _BEFORE_MARK.sub("", folded(without_greeting(cleaned(text))))
 
 
-@dataclass(frozen=True, eq=False)
-class Clusters:
+class Clusters(NamedTuple):
     """Distinct questions joined wherever a pair is labelled duplicate or their folded texts are equal.
 
     All are numbered in order of first appearance.

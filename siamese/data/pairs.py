@@ -47,9 +47,7 @@ class QuestionPairs:
       row_numbers: int64 [n], rising: each pair's data row of the file, from 0; 0 to n - 1 where left out.
       report: the rows that were left out or repeated, or None.
 
-    Raises:
-      ShapeError: columns of different lengths.
-      DataError: a label that is neither 0 nor 1.
+    ShapeError for columns of different lengths, DataError for a label that is neither 0 nor 1.
 
     Example:
       >>> pairs = QuestionPairs(["Is it far?", "Why?"], ["How far is it?", "Who?"], [1, 0])

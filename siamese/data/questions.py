@@ -73,9 +73,8 @@ def read_questions(
       drop_repeated: leave out the lines that stand in more than 1 % of the bodies, such as signatures.
       repeated: such lines of an earlier list, which count here too, however few bodies have them.
 
-    Raises:
-      DataError: a file that cannot be read so; names the file and line.
-      ArgumentError: another word for `bad_rows`, or an unknown encoding.
+    DataError for a file that cannot be read so, with the file and line; ArgumentError for another word for
+    `bad_rows`, or an unknown encoding.
 
     Example:
       >>> table = {"id": [7, 8, 9], "question": ["How far?", "", "Who?"], "by": ["me", "", "you"]}

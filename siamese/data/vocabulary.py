@@ -37,8 +37,7 @@ class Vocabulary(Mapping):
         a word's CRC-32, so that two different unknown words are seldom taken for one (feature hashing,
         Weinberger et al. 2009, arXiv:0902.2206). 0: all of them are 0.
 
-    Raises:
-      ArgumentError: `words` is a str or holds something else, or `unknown_ids` is not a whole number.
+    ArgumentError where `words` is a str or holds something else, or `unknown_ids` is not a whole number.
 
     Example:
       >>> vocab = Vocabulary.from_pairs([["What", "is", "it", "?"]], [["Is", "it", "?"]])

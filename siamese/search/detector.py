@@ -64,9 +64,8 @@ class DuplicateDetector(Decisions):
       calibration: turns a cosine into a probability; None where the model was saved without one.
       card: what the model was trained on, its figures and versions; JSON values.
 
-    Raises:
-      ArgumentError: neither a tower nor an encoder, a part of a tower, or a share that does not fit.
-      CheckpointError: weights that do not fit the tower.
+    ArgumentError for neither a tower nor an encoder, a part of a tower, or a share that does not fit;
+    CheckpointError for weights that do not fit the tower.
     """
 
     def __init__(
@@ -234,9 +233,8 @@ class DuplicateDetector(Decisions):
           batch_size: how many are encoded at once; what takes seconds where None.
           show_progress: show a bar on standard error for work of over two seconds.
 
-        Raises:
-          ArgumentError: `batch_size` is not a whole number of at least 1.
-          DataError: a question that is not text, with its place; a table without one column of questions.
+        ArgumentError for a `batch_size` below 1; DataError for a question that is not text, with its place,
+        and for a table without one column of questions.
         """
         if isinstance(questions, str):
             return self.encode([questions])[0]

@@ -27,13 +27,11 @@ BAR = 20  # characters of the longest bar
 
 
 class WordEffect(NamedTuple):
-    """A word of a question, what it does to the similarity, and whether the model knows it.
-
-    `effect` is the similarity with the word less that without it: above 0 where it makes the two
-    questions more alike. It is None where the question has no other word.
-    """
+    """A word of a question, what it does to the similarity, and whether the model knows it."""
 
     word: str
+    # The similarity with the word less that without it: above 0 where it makes the two questions more
+    # alike, None where the question has no other word.
     effect: float | None
     known: bool
 

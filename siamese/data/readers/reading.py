@@ -196,9 +196,7 @@ def _reading(report: ReadReport) -> Iterator[None]:
         after = f" after row {report.rows:,}" if report.rows else ""
         why = "It is damaged, or holds values that Python does not have."
         if isinstance(error, UnicodeError):
-            why = (
-                "Check --encoding, such as utf-16-le where there is no mark (in Python: encoding=)."
-            )
+            why = "Check --encoding, such as utf-16-le without a mark (in Python: encoding=)."
         raise DataError(f"{report.path} cannot be read{after} ({error}). {why}") from error
 
 
@@ -223,10 +221,8 @@ def _recognised(file: Any, report: ReadReport, known: set[str], encoding: str | 
             file = io.BytesIO(file.read(LARGEST_WORKBOOK))
             if file.getbuffer().nbytes == LARGEST_WORKBOOK:
                 raise DataError(f"{name} is too large to be read gzipped or from a pipe.")
-        is_parquet = head.startswith(b"PAR1")
-        return _table_rows(
-            report, parquet_table(file) if is_parquet else workbook_table(file, name)
-        )
+        table = parquet_table(file) if head.startswith(b"PAR1") else workbook_table(file, name)
+        return _table_rows(report, table)
     mark = next((codec for magic, codec in _MARKS.items() if head.startswith(magic)), None)
     is_binary = not encoding and len(_CONTROL.findall(head)) > 3 + len(head) / 20
     if not mark and (is_binary or head.startswith(_BINARY)):

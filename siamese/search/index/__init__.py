@@ -98,11 +98,9 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
           reading: how the list was read, which the file keeps for what is added.
           show_progress: show a bar while questions are encoded.
 
-        Raises:
-          DataError: a question that is not text or has no words, or ids that are not all different.
-          ArgumentError: ids or columns of another number.
-          CheckpointError: the file cannot be written, or holds something else; or the model's encoder is
-            an object in Python, which no file can name.
+        DataError for a question that is not text or has no words, and for ids that are not all different;
+        ArgumentError for ids or columns of another number; CheckpointError where the file cannot be written
+        or holds something else, or the model's encoder is an object in Python, which no file can name.
         """
         questions, ids, columns = rows_of.checked(questions, ids, columns)
         if path is not None:

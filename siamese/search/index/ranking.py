@@ -25,15 +25,12 @@ _WORD = re.compile(r"\w+")
 
 
 class Hit(NamedTuple):
-    """An old question, with its similarity (cosine) to the new one.
-
-    `probability` is None where the model has no calibration.
-    """
+    """An old question, with its similarity (cosine) to the new one."""
 
     id: str
     question: str
     similarity: float
-    probability: float | None
+    probability: float | None  # None where the model has no calibration
     is_duplicate: bool
     columns: dict[str, Any]
 
@@ -125,12 +122,7 @@ def joined_scores(cosines: np.ndarray, scores: np.ndarray, weight: float) -> np.
 
 
 def ranked(
-    state: Any,
-    queries: np.ndarray,
-    stems: Sequence[Sequence[int]],
-    k: int,
-    mode: str,
-    weight: float,
+    state: Any, queries: np.ndarray, stems: list[np.ndarray], k: int, mode: str, weight: float
 ) -> Iterator[np.ndarray]:
     """The places of the k hits of each query, best first, int64.
 

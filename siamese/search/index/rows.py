@@ -180,16 +180,12 @@ def compared(
 
 
 def insert(
-    db: sqlite3.Connection,
-    questions: Sequence[str],
-    ids: Sequence[str] | None,
-    columns: Sequence[str] | None,
-    vectors: Sequence[np.ndarray],
-    stored: bool = True,
+    db: sqlite3.Connection, questions: list[str], ids: Any, columns: Any, vectors: Any, stored=True
 ) -> tuple[list[str], State]:
     """Adds questions; returns their ids, the next free numbers for None, and what is searched.
 
-    Only where `stored` are stems and vectors written.
+    Ids and columns are as `checked` makes them, vectors float32 [n, d]. Only where `stored` are stems and
+    vectors written.
     """
     following = settings(db)["next_id"]
     ids = ids or list(map(str, range(following, following + len(questions))))
