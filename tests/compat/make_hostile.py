@@ -4,8 +4,6 @@ Every file that could run something would create the file ``CANARY`` in the dire
 loaded by this script: it only writes.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import os

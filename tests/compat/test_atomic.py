@@ -67,13 +67,9 @@ def test_each_system_error_has_a_sentence(tmp_path, name, words):
 
 def test_writers_wait_for_each_other_and_the_rest_of_a_killed_one_is_overwritten(tmp_path):
     program = (
-        "import sys\n"
-        "from siamese.compat import atomic\n"
+        "import sys; from siamese.compat import atomic\n"
         "with atomic.open_atomically(sys.argv[1]) as file:\n"
-        "    file.write(b'half' * 9999)\n"
-        "    file.flush()\n"
-        "    print('ready', flush=True)\n"
-        "    sys.stdin.read()\n"
+        "    file.write(b'half' * 9999); file.flush(); print('ready', flush=True); sys.stdin.read()"
     )
     path = tmp_path / "file"
     command, pipe = [sys.executable, "-c", program, str(path)], subprocess.PIPE

@@ -75,9 +75,6 @@ def test_the_names_of_older_numpys_and_jax_are_known():
         read_plain_pickle(pickle.dumps(np.arange(3, dtype=">i4"), 3))
 
 
-# ---- Files ----
-
-
 def test_an_old_single_file_and_weights_alone_are_read(tmp_path):
     only = {"flat_weights": [np.ones(2, "f4")]}
     old = {**only, "step": 3, "flat_state": [], "slots": [np.zeros(2)], "history": {"_values": {}}}

@@ -4,8 +4,6 @@ tests/course/notebooks holds the lab and the assignment that use Trax, in our ow
 imports, in Jupytext's percent format. The references are the course's own: printed models and numbers.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

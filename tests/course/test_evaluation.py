@@ -72,9 +72,6 @@ def test_nan_vectors_count_as_not_duplicate_as_in_the_course():
         assert classify(Q, Q, y, 0.7, model, VOCAB, batch_size=4) == expected
 
 
-# ---- Trax layers ----
-
-
 def trax_model(normalize=None):
     """The course's model, or one with another last layer, in plain Trax."""
     model = siamese.Siamese(vocab_size=50, d_model=16)

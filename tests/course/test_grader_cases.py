@@ -41,9 +41,6 @@ def padded(questions, rows, length, pad):
     return np.array([questions[i] + [pad] * (length - len(questions[i])) for i in rows])
 
 
-# ---- Siamese ----
-
-
 @pytest.mark.parametrize(
     "sizes", [{"vocab_size": 41699, "d_model": 128}, {"vocab_size": 200, "d_model": 16}]
 )
@@ -61,8 +58,6 @@ def test_siamese(sizes, mode, change):
         names = (serial, "trax.layers.core.Embedding", serial, pure, pure)
         assert types == [f"<class '{name}'>" for name in names]
 
-
-# ---- TripletLossFn ----
 
 PAIR = {"v1": golden.ASSIGNMENT_V1, "v2": golden.ASSIGNMENT_V2}
 FOUR = {
@@ -97,9 +92,6 @@ def test_triplet_loss_fn(vectors, margin, of_2023, kind, year):
 def test_the_assignments_cell_prints_a_half_until_2022():
     assert f"Triplet Loss: {siamese.edition(2022).TripletLossFn(**PAIR)}" == "Triplet Loss: 0.5"
     assert f"Triplet Loss: {siamese.TripletLossFn(**PAIR)}" == "Triplet Loss: 0.703507661819458"
-
-
-# ---- train_model ----
 
 
 def call_of_2020(Siamese, TripletLoss, train_generator, val_generator, output_dir="model/"):

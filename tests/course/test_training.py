@@ -73,9 +73,6 @@ def stock(output_dir):
     return cell(light_model, TripletLoss, schedule, *drawn_batches(), output_dir)
 
 
-# ---- The course's loop ----
-
-
 def test_it_is_trax_s_loop_with_trax_s_figures(tmp_path, capsys):
     ours = made(str(tmp_path / "ours"), batches=drawn_batches())
     theirs = stock(str(tmp_path / "theirs"))
@@ -127,9 +124,6 @@ def test_arguments_of_another_kind_are_refused_with_the_way_out(arguments, words
         train_model(*functions, *third, train, valid, None)
     with pytest.raises(ArgumentError, match=words):
         train_model(*functions, *third, train_generator=train, val_generator=valid)
-
-
-# ---- Files ----
 
 
 def test_a_second_run_in_one_directory_goes_on(tmp_path):
@@ -240,8 +234,6 @@ def test_ctrl_c_stops_after_the_step_which_is_saved(tmp_path, caplog):
     assert made(tmp_path).step == 3
 
 
-# ---- Collapse ----
-
 STUCK = {"lr_schedule": lambda step: 0.0, "eval_at": lambda step: step % 10 == 0}
 
 
@@ -278,9 +270,6 @@ def test_a_long_run_that_stays_collapsed_says_so_before_its_end(caplog, monkeypa
     monkeypatch.setattr(loop, "_finish", lambda: said.append(caplog.text.count(COLLAPSE)))
     loop.run(30)
     assert said == [1] and "at step 20" in caplog.text
-
-
-# ---- Devices ----
 
 
 @pytest.mark.slow

@@ -4,8 +4,6 @@ The reference is the thing itself: a file that is there, the command's own parse
 pages build without a warning is `make docs`.)
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 import shlex

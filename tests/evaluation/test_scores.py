@@ -129,9 +129,6 @@ def test_baselines_are_the_commoner_answer_and_overlap():
     assert figures([1, 1, 1, 0, 1])["always yes"].accuracy == pytest.approx(0.8)
 
 
-# ---- Calibration ----
-
-
 def drawn(n, seed=0):
     generator = np.random.default_rng(seed)
     scores = generator.uniform(-1, 1, n)
@@ -171,8 +168,6 @@ def test_the_error_is_that_of_scikit_learns_bins_of_equal_mass():
     expected = (abs(1 - 0.2) + abs(3 - 2.4)) / 6
     assert expected_calibration_error(probabilities, labels, 2) == pytest.approx(expected)
 
-
-# ---- The report ----
 
 GENERATOR = np.random.default_rng(0)
 LABELS = GENERATOR.random(80) < 0.4

@@ -29,9 +29,6 @@ def unit_letters(texts):
     return letters(texts) / np.linalg.norm(letters(texts), axis=1, keepdims=True)
 
 
-# ---- Answers ----
-
-
 def test_the_answer_is_the_same_alone_and_in_company(detector, monkeypatch):
     monkeypatch.setattr("siamese.nn.encoder.FEW", FEW)
     first = [*ODD.values(), *random_questions(60)]
@@ -104,9 +101,6 @@ def test_long_work_shows_a_bar_with_the_time_left(monkeypatch, capsys):
     assert re.search(r"encoding: +\d+%.*/20\.0.*<\d\d:\d\d", capsys.readouterr().err)
     QuestionIndex.build(detector, random_questions(20), show_progress=True)
     assert "encoding: 100%" in capsys.readouterr().err
-
-
-# ---- Encoders ----
 
 
 @pytest.mark.parametrize(("share", "mask_padding"), [(0.25, True), (0.75, False)])

@@ -131,9 +131,6 @@ def test_the_cosine_of_a_sum_is_the_mean_of_its_parts_cosines(use):
     assert len({joined.fingerprint, *(other.fingerprint for other in others)}) == 4
 
 
-# ---- Objects and sentence-transformers ----
-
-
 @pytest.mark.parametrize(
     ("dtype", "scale"),
     [
@@ -201,9 +198,6 @@ def test_a_sentence_transformers_model(monkeypatch):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(MissingDependencyError, match="pip install sentence-transformers"):
         find_encoder("small-model")
-
-
-# ---- Names, and packages that are missing ----
 
 
 def test_names_of_encoders_are_known_without_loading(tmp_path, monkeypatch):

@@ -9,6 +9,7 @@ import pytest
 from golden import SCORES
 
 pytest.importorskip("matplotlib")
+pytest.importorskip("IPython")
 
 import matplotlib.pyplot as plt
 
@@ -53,11 +54,7 @@ def test_the_closest_negative_of_each_row_has_a_dashed_box(scores, options, expe
     figure.savefig(io.BytesIO(), format="png")
 
 
-# ---- The unit circle ----
-
-
 def test_the_drawing_needs_no_network_and_two_of_them_do_not_disturb_each_other():
-    pytest.importorskip("IPython")
     text = (resources.files("siamese") / "teaching" / "circle.html").read_text("utf-8")
     assert len(text.splitlines()) <= 120 and not re.search(r"https?:|src=|import ", text)
     one, two = (set(re.findall(r"circle-\w+", drag_circle().data)) for _ in range(2))
@@ -66,7 +63,6 @@ def test_the_drawing_needs_no_network_and_two_of_them_do_not_disturb_each_other(
 
 @pytest.mark.slow
 def test_the_drawing_in_a_browser(browser):
-    pytest.importorskip("IPython")
     page, errors = browser.new_page(viewport={"width": 390, "height": 900}), []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.set_content(drag_circle().data)
