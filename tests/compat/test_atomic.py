@@ -54,14 +54,12 @@ def test_a_full_disk_and_an_exception_in_the_block_keep_the_old(tmp_path):
         assert os.listdir(disk) == ["a"] and (disk / "a").read_text() == "old"
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [("no/a", "does not exist"), ("", "is a directory"), ("file/a", "part of the path is a file")],
-)
-def test_each_system_error_has_a_sentence(tmp_path, name, words):
+@pytest.mark.parametrize("kind", [DataError, CheckpointError])
+def test_each_system_error_has_a_sentence(tmp_path, kind):
     (tmp_path / "file").touch()
-    for kind in (DataError, CheckpointError):
-        with pytest.raises(kind, match=words):
+    words = {"no/a": "does not exist", "": "is a directory", "file/a": "part of the path is a file"}
+    for name, sentence in words.items():
+        with pytest.raises(kind, match=sentence):
             write_text_atomically(tmp_path / name, "", kind)
 
 

@@ -123,10 +123,6 @@ def corpus(tmp_path_factory):
     return directory, [*files, bomb]
 
 
-def read(path):
-    return read_course_model(path) if path.name.endswith(".pkl.gz") else read_arrays(path)
-
-
 RUNS_IN_PYTHON = (
     *("os.system-0", "os.system-5", "eval-2", "eval-4", "op-GLOBAL", "op-INST", "op-OBJ"),
     *("op-STACK_GLOBAL", "op-STACK_GLOBAL-memo", "op-NEWOBJ", "op-NEWOBJ_EX"),
@@ -165,6 +161,7 @@ def test_nothing_in_the_corpus_runs_and_all_is_refused(corpus, monkeypatch):
         monkeypatch.setattr(module, "MAX_BYTES", 16 << 20)
     directory, files = corpus
     for path in files:
+        read = read_course_model if path.name.endswith(".pkl.gz") else read_arrays
         tracemalloc.start()  # It sees what Python and NumPy take.
         with pytest.raises(CheckpointError) as refused:
             read(path)

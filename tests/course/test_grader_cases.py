@@ -94,25 +94,24 @@ def test_the_assignments_cell_prints_a_half_until_2022():
     assert f"Triplet Loss: {siamese.TripletLossFn(**PAIR)}" == "Triplet Loss: 0.703507661819458"
 
 
-def call_of_2020(Siamese, TripletLoss, train_generator, val_generator, output_dir="model/"):
-    """The call of the edition of 2020: the schedule is the third argument."""
-    schedule = trax.lr.warmup_and_rsqrt_decay(400, 0.01)
+SCHEDULE = trax.lr.warmup_and_rsqrt_decay(400, 0.01)  # the third argument in 2020
+
+
+def call_of_2020(Siamese, TripletLoss, train_generator, val_generator):
     generators = {"train_generator": train_generator, "val_generator": val_generator}
-    return train_model(Siamese, TripletLoss, schedule, **generators, output_dir=output_dir)
+    return train_model(Siamese, TripletLoss, SCHEDULE, **generators, output_dir="model/")
 
 
-def call_of_2020_by_position(Siamese, TripletLoss, *rest, output_dir="model/"):
-    schedule = trax.lr.warmup_and_rsqrt_decay(400, 0.01)
-    return siamese.edition(2020).train_model(Siamese, TripletLoss, schedule, *rest, output_dir)
+def call_of_2020_by_position(*functions_and_generators):
+    Siamese, TripletLoss, *rest = functions_and_generators
+    return siamese.edition(2020).train_model(Siamese, TripletLoss, SCHEDULE, *rest, "model/")
 
 
-@pytest.mark.parametrize(
-    "function",
-    [
-        *(train_model, siamese.edition(2022).train_model, siamese.edition(2023).train_model),
-        *(call_of_2020, call_of_2020_by_position, OF_2020["train_model"]),
-    ],
-)
+CALLS = [train_model, siamese.edition(2022).train_model, siamese.edition(2023).train_model]
+CALLS += [call_of_2020, call_of_2020_by_position, OF_2020["train_model"]]
+
+
+@pytest.mark.parametrize("function", CALLS)
 def test_train_model(function, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     batches = [data_generator(Q1, Q2, batch_size=2, pad=1, shuffle=False) for _ in range(2)]
@@ -122,13 +121,8 @@ def test_train_model(function, tmp_path, monkeypatch):
     (task,), (eval_task,) = loop._tasks, loop._eval_tasks
     assert str(task.loss_layer) == "TripletLoss_in2"
     assert isinstance(task.optimizer, trax.optimizers.adam.Adam)
-    assert task._optimizer.opt_params == {
-        "weight_decay_rate": jnp.array(1e-5),
-        "b1": jnp.array(0.9),
-        "b2": jnp.array(0.999),
-        "eps": jnp.array(1e-5),
-        "learning_rate": jnp.array(0.01),
-    }
+    adam = {"weight_decay_rate": 1e-5, "b1": 0.9, "b2": 0.999, "eps": 1e-5, "learning_rate": 0.01}
+    assert task._optimizer.opt_params == {name: jnp.array(value) for name, value in adam.items()}
     for step in (1, 200, 400, 401, 1600):  # Trax's warm-up ends one step after the 400
         expected = 0.01 * min(step / 401, (401 / step) ** 0.5)
         assert float(task.learning_rate(step)) == pytest.approx(expected)

@@ -188,8 +188,7 @@ def test_other_generators_that_end_are_named_too(tmp_path):
 
 def test_an_error_of_the_generator_reaches_the_caller_and_the_run_can_go_on():
     def failing(train):
-        yield next(train)
-        yield next(train)
+        yield from itertools.islice(train, 2)
         raise KeyError("no such question")
 
     train, valid = generators()
@@ -252,9 +251,7 @@ def test_a_run_that_ends_collapsed_says_so_once(year, caplog):
 
 
 def set_equal_vectors(loop):
-    ones = [np.ones_like(array) for array in jax.tree.leaves(loop.model.weights)]
-    structure = jax.tree.structure(loop.model.weights)
-    loop.update_weights_and_state(weights=jax.tree.unflatten(structure, ones))
+    loop.update_weights_and_state(weights=jax.tree.map(np.ones_like, loop.model.weights))
 
 
 def test_a_run_that_learns_says_nothing(caplog):

@@ -29,12 +29,6 @@ def test_curves_and_histograms_hold_their_numbers_and_leave_the_settings():
     assert dict(plt.rcParams) == before and not plt.get_fignums()
 
 
-def dashed(figure):
-    """Where the boxes of the closest negatives stand."""
-    boxes = [p for p in figure.axes[0].patches if p.get_linestyle() == (0, (3, 1.2))]
-    return [(round(box.get_y() + 0.46), round(box.get_x() + 0.46)) for box in boxes]
-
-
 @pytest.mark.parametrize(
     ("scores", "options", "expected"),
     [  # the lecture's matrix: the values 0.3, 0.1, 0.3 (or -0.8), -0.2
@@ -50,7 +44,9 @@ def dashed(figure):
 )  # fmt: skip
 def test_the_closest_negative_of_each_row_has_a_dashed_box(scores, options, expected):
     figure = plot_similarity_matrix(scores, **options)
-    assert sorted(dashed(figure)) == sorted(expected)
+    boxes = [p for p in figure.axes[0].patches if p.get_linestyle() == (0, (3, 1.2))]  # dashed
+    places = [(round(box.get_y() + 0.46), round(box.get_x() + 0.46)) for box in boxes]
+    assert sorted(places) == sorted(expected)
     figure.savefig(io.BytesIO(), format="png")
 
 
