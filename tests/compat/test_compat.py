@@ -91,9 +91,8 @@ def batches():
         yield draw.randn(4, 3).astype("f"), draw.randn(4, 2).astype("f")
 def loop():
     loss = tl.Fn("Loss", lambda found, wanted: fastnp.mean((found - wanted) ** 2))
-    task = training.TrainTask(
-        batches(), loss, trax.optimizers.Adam(0.01), n_steps_per_checkpoint=2
-    )
+    adam = trax.optimizers.Adam(0.01)
+    task = training.TrainTask(batches(), loss, adam, n_steps_per_checkpoint=2)
     evaluation = training.EvalTask(batches(), [loss])
     model = tl.Serial(tl.Dense(2))
     return training.Loop(model, task, eval_tasks=[evaluation], output_dir=FOLDER)

@@ -79,17 +79,6 @@ def test_quora_questions_equal_nltk_with_its_own_data(quora_csv, shared):
         assert word_tokenize(text) == tokens, text
 
 
-def course_vocabulary(tokens1, tokens2):
-    """The assignment's cell: a defaultdict filled pair by pair."""
-    vocab = defaultdict(lambda: 0)
-    vocab["<PAD>"] = 1
-    for one, two in zip(tokens1, tokens2):
-        for word in one + two:
-            if word not in vocab:
-                vocab[word] = len(vocab) + 1
-    return vocab
-
-
 texts = st.sampled_from(["a b c", "B a?", "c c d", "", "can't", "D? a", "é \ud83d", "<PAD>"])
 questions = st.lists(st.sampled_from(["a", "b", "c", "A", "B", "?", "<PAD>", "é"]), max_size=5)
 
@@ -97,7 +86,11 @@ questions = st.lists(st.sampled_from(["a", "b", "c", "A", "B", "?", "<PAD>", "é
 @given(st.lists(st.tuples(questions, questions), max_size=8))
 def test_any_pairs_number_as_the_courses_loop(pairs):
     sides = [[pair[side] for pair in pairs] for side in (0, 1)]
-    assert dict(Vocabulary.from_pairs(*sides)) == course_vocabulary(*sides)
+    vocab = defaultdict(lambda: 0, {"<PAD>": 1})  # the assignment's cell
+    for word in (word for one, two in pairs for word in one + two):
+        if word not in vocab:
+            vocab[word] = len(vocab) + 1
+    assert dict(Vocabulary.from_pairs(*sides)) == vocab
 
 
 @given(st.lists(st.tuples(texts, texts), max_size=10), st.integers(1, 4), st.booleans())

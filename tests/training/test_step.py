@@ -197,7 +197,9 @@ def losses_of_three_steps():
 
 @pytest.mark.slow
 def test_several_devices_give_the_same_losses():
-    code = "import jax, test_step as t; print(jax.device_count(), *t.losses_of_three_steps())"
+    code = (
+        "import siamese, jax, test_step as t; print(jax.device_count(), *t.losses_of_three_steps())"
+    )
     out = on_four_devices(code).stdout
     devices, *losses = map(float, out.splitlines()[-1].split())
     assert devices == 4
