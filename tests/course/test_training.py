@@ -6,6 +6,7 @@ import json
 import random
 import re
 import signal
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -40,17 +41,12 @@ def assert_same_weights(model, other):
         np.testing.assert_array_equal(a, b)
 
 
-def questions(n=150, seed=0):
+def generators():
     """Pairs of token lists in which the second is a shuffled copy of the first, with one word changed."""
-    draw = np.random.RandomState(seed)
-    q1 = [draw.randint(2, VOCAB, draw.randint(2, 10)).tolist() for _ in range(n)]
+    draw = np.random.RandomState(0)
+    q1 = [draw.randint(2, VOCAB, draw.randint(2, 10)).tolist() for _ in range(150)]
     q2 = [[*draw.permutation(q)[1:].tolist(), int(draw.randint(2, VOCAB))] for q in q1]
-    return q1, q2
-
-
-def generators(seed=34):
-    random.seed(seed)
-    q1, q2 = questions()
+    random.seed(34)
     return (data_generator(q1[:120], q2[:120], BATCH), data_generator(q1[120:], q2[120:], BATCH))
 
 
@@ -77,17 +73,16 @@ def test_it_is_trax_s_loop_with_trax_s_figures(tmp_path, capsys):
     ours = made(str(tmp_path / "ours"), batches=drawn_batches())
     theirs = stock(str(tmp_path / "theirs"))
     assert isinstance(ours, training.Loop) and type(theirs) is training.Loop
-    printed = []
+    results = []
     for loop in (ours, theirs):
         capsys.readouterr()
         loop.run(3)
-        printed.append(re.sub(r"in .* secs", "", capsys.readouterr().out))
-    assert printed[0] == printed[1] and "Step      1: train TripletLoss" in printed[0]
-    histories = [loop.history.get("train", "metrics/TripletLoss") for loop in (ours, theirs)]
-    assert histories[0] == histories[1]
+        printed = re.sub(r"in .* secs", "", capsys.readouterr().out)
+        files = {path.name for path in Path(loop.output_dir).iterdir()}
+        results.append((printed, files, loop.history.get("train", "metrics/TripletLoss")))
+    assert results[0] == results[1]
+    assert "Step      1: train TripletLoss" in printed and "model.pkl.gz" in files
     assert_same_weights(ours.model, theirs.model)
-    files = [{path.name for path in (tmp_path / name).iterdir()} for name in ("ours", "theirs")]
-    assert files[0] == files[1] and "model.pkl.gz" in files[0]
     # Each goes on in the other's directory; stock Trax saved its first step.
     assert made(str(tmp_path / "theirs")).step == 1
     assert stock(str(tmp_path / "ours")).step == 3
@@ -132,9 +127,9 @@ def test_a_second_run_in_one_directory_goes_on(tmp_path):
     second = made(tmp_path, model=small_siamese)
     assert second.step == 3
     assert_same_weights(first.model, second.model)
-    for saved, slots in zip(first._trainer_per_task[0].slots, second._trainer_per_task[0].slots):
-        for a, b in zip(saved, slots, strict=True):
-            np.testing.assert_array_equal(a, b)
+    slots = (jax.tree.leaves(loop._trainer_per_task[0].slots) for loop in (first, second))
+    for a, b in zip(*slots, strict=True):
+        np.testing.assert_array_equal(a, b)
     second.run(2)
     saved, weights = read_course_model(tmp_path), jax.tree.leaves(second.model.weights)
     assert saved.step == 5 and len(saved.weights) == 3
@@ -156,9 +151,6 @@ def test_another_models_checkpoint_is_refused_and_left_alone_and_a_missing_file_
     (tmp_path / "model.weights.npy.gz").unlink()
     with pytest.raises(CheckpointError, match=r"Cannot read .*missing .*model\.weights\.npy\.gz"):
         made(tmp_path)
-
-
-# ---- How a run ends ----
 
 
 @pytest.mark.parametrize("batches", [5, 2])

@@ -247,8 +247,6 @@ def test_a_package_of_another_version_is_one_error(tmp_path, monkeypatch):
             load.__wrapped__()
 
 
-# ---- Questions as typed: names and addresses stay ----
-
 SLIPS = {
     "Why did you recieve it, and beacuse of what?": "Why did you receive it, and because of what?",
     "Is it diffrent sofware?": "Is it different software?",

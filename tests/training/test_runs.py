@@ -84,9 +84,6 @@ def run(two_steps, tmp_path):
     return shutil.copytree(two_steps, tmp_path / "run")
 
 
-# ---- Stopped, killed, resumed ----
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "stops"), [("course", (5, 7)), ("best", (2, 5, 7))])
 def test_stopped_once_or_twice_equals_never_stopped(corpus, tmp_path, name, stops):

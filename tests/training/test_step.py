@@ -182,7 +182,7 @@ def test_a_batch_that_does_not_divide_names_one_that_does():
         steps.to_device((tokens(6, 5), tokens(6, 5)), 40, mesh)
 
 
-def losses_of_three_steps():
+def three_losses():
     """Of batches of one length, with labelled pairs and known duplicates, on all devices."""
     rows = np.random.RandomState(0).randint(2, 30, (2, 40, 5)).tolist()
     batches = batches_of(rows, 8, pair_batch_size=8)
@@ -197,10 +197,8 @@ def losses_of_three_steps():
 
 @pytest.mark.slow
 def test_several_devices_give_the_same_losses():
-    code = (
-        "import siamese, jax, test_step as t; print(jax.device_count(), *t.losses_of_three_steps())"
-    )
+    code = "import siamese, jax, test_step as t; print(jax.device_count(), *t.three_losses())"
     out = on_four_devices(code).stdout
     devices, *losses = map(float, out.splitlines()[-1].split())
     assert devices == 4
-    np.testing.assert_allclose(losses, losses_of_three_steps(), rtol=1e-5)
+    np.testing.assert_allclose(losses, three_losses(), rtol=1e-5)
