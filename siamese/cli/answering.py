@@ -151,8 +151,9 @@ def match(flags: argparse.Namespace) -> Result:
     if flags.a != "-" and os.path.realpath(flags.a) == os.path.realpath(flags.index):
         a = shlex.quote(flags.a)
         note(f"Each question matches itself. Inside one list: siamese duplicates {a}")
+    new = question_list(flags.a, flags)
     with opened(flags.index, flags) as (index, detector):
-        facts, new, rows = threshold_facts(detector, flags), question_list(flags.a, flags), []
+        facts, rows = threshold_facts(detector, flags), []
         note_cut(detector, new.questions)
         with elapsed(f"Searching for {len(new.questions):,} questions"):
             options = {"mode": "vectors", "threshold": flags.threshold}

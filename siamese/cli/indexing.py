@@ -16,6 +16,7 @@ from siamese.cli.arguments import arg, command, flag, one_of
 from siamese.cli.output import Facts, Result, claim, counted, note, table_result, threshold_facts
 from siamese.cli.reading import opened, question_list
 from siamese.compat.progress import elapsed
+from siamese.data.clusters import first_places
 from siamese.data.pairs import read_pairs
 from siamese.data.questions import read_ids
 from siamese.data.readers.columns import read_spec
@@ -29,6 +30,7 @@ from siamese.search.nearest import in_blocks
 GROUP_COLUMNS = ("group", "keep", "similarity", "same_text", "id", "question")
 PAIR_COLUMNS = ("id1", "question1", "id2", "question2", "similarity")
 WIDTH = 70  # characters of a question that are shown
+MOST_PAIRS = 500_000  # that are written; more would take minutes
 NAMED = 3  # questions without a known word that a note names
 KEEP_HELP = (
     "the question of a group that is kept: central, first, longest, or COLUMN=min or COLUMN=max of a "
@@ -179,30 +181,30 @@ def _pairs(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Resu
     if flags.regroup:
         raise ArgumentError("--pairs and --differences make no groups; leave out --regroup.")
     entries, vectors, detector, *_ = index.snapshot()
-    least, decide = detector.rule(facts["threshold"])
-
-    def allowed(one: np.ndarray, two: np.ndarray) -> np.ndarray:
-        return in_blocks(lambda i, j: decide(vectors[i], vectors[j]), one, two)
-
+    size, (least, decide) = len(entries), detector.rule(facts["threshold"])
+    if flags.differences:  # Equal texts differ in nothing: the first of them stands for all.
+        some = np.unique(first_places([entry["question"] for entry in entries], str))
+        entries, vectors = [entries[at] for at in some], vectors[some]
+    allowed = decide and (lambda i, j: decide(vectors[i], vectors[j]))
     with elapsed(f"Comparing {counted(len(entries), 'question')}"):
-        first, second, cosines, lowest = strongest_pairs(vectors, least, decide and allowed)
-    if lowest > least:
-        note(f"There are too many pairs: only those above {lowest:.4f} are written.")
-    scores, rows, columns = cosines, [], list(PAIR_COLUMNS)
+        first, second, cosines, _ = strongest_pairs(vectors, least, allowed)
+    best = np.argsort(-cosines, kind="stable")[:MOST_PAIRS]
+    if len(best) < len(cosines):
+        note(f"There are too many pairs: only the {len(best):,} most similar are looked at.")
+    first, second, cosines = first[best], second[best], cosines[best]
+    own, rows = ["probability"] * bool(decide) + ["differs"] * flags.differences, []
+    scores = cosines
     if decide:
-        columns.append("probability")
         scores = in_blocks(lambda i, j: detector.scores_of(vectors[i], vectors[j]), first, second)
     for at in np.lexsort((second, first, -scores.round(6))):  # as they are printed
         row = _pair(entries, first[at], second[at], float(cosines[at]))
-        if decide:
-            row["probability"] = float(scores[at])
+        row |= {"probability": float(scores[at])} if decide else {}
         if flags.differences:
             row["differs"] = "; ".join(differences(row["question1"], row["question2"]))
         if flags.pairs or row["differs"]:
             rows.append(row)
-    facts |= {"questions": len(entries), "pairs": len(rows), "measure": detector.measure}
-    columns += [] if flags.pairs else ["differs"]
-    return table_result(flags, rows, columns, facts)
+    facts |= {"questions": size, "pairs": len(rows), "measure": detector.measure}
+    return table_result(flags, rows, [*PAIR_COLUMNS, *own], facts)
 
 
 def _pair(entries: list[dict], one: int, two: int, cosine: float) -> dict[str, Any]:

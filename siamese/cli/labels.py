@@ -123,11 +123,11 @@ def _on_queries(flags: argparse.Namespace) -> Result:
     with opened(flags.index, flags) as (index, detector):
         note_cut(detector, texts.values())
         asked = {answer for _, answers in known for answer in answers}
-        if missing := asked - {entry["id"] for entry in index.entries}:
-            note(
-                f"{len(missing):,} of the {len(asked):,} known answers are no ids of {flags.index}, such "
-                f"as {min(missing)!r}: they count as not found."
-            )
+        stored = {entry["id"] for entry in index.entries}
+        for named, ids, path in (relevance, texts, flags.queries), (asked, stored, flags.index):
+            if missing := set(named).difference(ids):
+                shown = f"{len(missing):,} of the {len(named):,} ids in {flags.relevant}"
+                note(f"{shown} are not in {path}, such as {min(missing)!r}: is it the right list?")
 
         def measured(rows: list[tuple], mode: str, weight: float) -> Any:
             texts, answers, clusters = zip(*rows)
@@ -232,9 +232,7 @@ def threshold(flags: argparse.Namespace) -> Result:
 def _label(index: Any, path: str, flags: argparse.Namespace) -> QuestionPairs:
     """Asks about pairs of an index until there are `flags.label` answers; all of them as labelled pairs."""
     if index is None or flags.index == "-":
-        raise ArgumentError(
-            "--label asks about the questions of an index or a file; it is answered on standard input."
-        )
+        raise ArgumentError("--label asks about the questions of an index or a file, by its name.")
     answers, detector, skipped = _read_answers(path, flags), index.detector, []
     with elapsed("Looking for similar pairs"):
         candidates = similar_candidates(index)

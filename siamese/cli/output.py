@@ -20,6 +20,7 @@ TABLES = (
     b"id1,question1,id2,question2,similarity",
     b"question1,question2,similarity,probability",
 )
+NOT_CSV = (".json", ".jsonl", ".tsv", ".xlsx", ".xls", ".ods", ".parquet", ".gz")
 Facts = dict[str, Any]  # what a command returns: JSON values for machines; for people see `listed`
 Result = tuple[str, Facts]  # or with a text for people
 
@@ -101,9 +102,9 @@ def claim_table(flags: Any) -> None:
     path = getattr(flags, "table", None)
     if not path:
         return
-    if path.endswith((".jsonl", ".json")):
-        raise ArgumentError(f"{path}: a table is written as CSV. Name the file so.")
     if flags.command != "index export":
+        if path.lower().endswith(NOT_CSV):
+            raise ArgumentError(f"{path}: a table is written as CSV. Name the file so.")
         check_replaceable(path, ArgumentError, "To print the table, leave --output out.")
     claim(path, True, "table")
     if not os.path.isfile(path):

@@ -19,7 +19,6 @@ from siamese.errors import ArgumentError, DataError
 from siamese.search.detector import DuplicateDetector
 from siamese.search.display import NO_LABELS
 from siamese.search.encoders import is_encoder_name
-from siamese.search.groups import with_columns
 
 LONG = 10.0  # seconds after which a command about a list prints how to keep its vectors
 LISTS = "bad_rows encoding column id_column drop_repeated"
@@ -192,9 +191,9 @@ def opened(
         detector = DuplicateDetector.load(flags.model or "use")
         questions = question_list(path, flags)
         note_default(detector, flags)
-        if flags.command == "duplicates":  # Its table has the number of the data row, from 0.
-            rows = zip(questions.rows, questions.columns or [{}] * len(questions.rows))
-            questions.columns = [with_columns({"row": row}, others) for row, others in rows]
+        others = questions.columns or [{}] * len(questions.rows)
+        if flags.command == "duplicates" and not any("row" in own for own in others):  # from 0
+            questions.columns = [{"row": row, **own} for row, own in zip(questions.rows, others)]
         with build_index(detector, questions) as index:
             yield index, detector
 

@@ -9,21 +9,24 @@ import unicodedata
 # Colours of a terminal, controls, soft hyphens, joiners, directions, fillers, variations, marks, tags.
 _INVISIBLE = re.compile(
     "\x1b\\[[\\d;]*[A-Za-z]|[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
-    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffc\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-_BREAK = re.compile("[\x0b\x1c-\x1f\x85]")  # such as Word's break of a line: a blank
-_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
+_BREAK = re.compile("[\x0b\x1c-\x1f\x85\u2800]|_x000D_")  # as Word and Excel break lines: a blank
+_ENTITY = re.compile(r"&(?:amp;)*(#\d{1,7};|#[xX][0-9a-fA-F]{1,6};|[a-zA-Z][a-zA-Z0-9]{1,31};)")
 _INLINE = "a|abbr|b|big|cite|code|del|em|font|i|ins|kbd|mark|q|s|small|span|strike|strong|sub|sup|tt|u|wbr"
 _BLOCK = (
     "article|aside|blockquote|body|br|center|dd|details|div|dl|dt|figure|footer|h[1-6]|head|header|hr|html|"
-    "img|li|main|nav|ol|p|pre|section|summary|svg|table|tbody|td|tfoot|th|thead|tr|ul"
+    "img|li|main|nav|o:p|ol|p|pre|section|summary|svg|table|tbody|td|tfoot|th|thead|tr|ul"
 )
-_INLINE_TAG = re.compile(rf"</?(?:{_INLINE})(?:\s[^<>]*)?/?>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
+_INLINE_TAG = re.compile(  # A page's head or style sheet goes with its text.
+    r"(?is)(?:^|(?<=>))\s*<(head|script|style)\b(?:(?!<\1\b).)*?</\1\s*>"
+    rf"|</?(?:{_INLINE})(?:\s[^<>]*)?/?>|<!--(?:(?!<!--).)*?-->"
+)
 _BLOCK_TAG = re.compile(rf"\s*</?(?:{_BLOCK})(?:\s[^<>]*)?/?>\s*", re.IGNORECASE)
 # Markup has an end tag, a tag of a block at the start, a break after a word, an attribute before a word, or
 # a comment that has words or touches some. A question about a tag, "what is <br> for?", has none of these.
 _MARKUP = re.compile(
-    rf"</(?:{_INLINE}|{_BLOCK})\s*>|^\s*<(?:{_BLOCK})(?:\s[^<>]*)?>|(?<=\S)<w?br\s*/?>|<br\s*/>"
+    rf"</(?:{_INLINE}|{_BLOCK}|script|style)\s*>|^\s*<(?:{_BLOCK})(?:\s[^<>]*)?>|(?<=\S)<w?br\s*/?>|<br\s*/>"
     rf"|<(?:{_INLINE}|{_BLOCK})\s+[\w-]+\s*=[^<>]*>(?=\S)|<!--\s*[^\s-]|(?<=\S)<!--",
     re.IGNORECASE,
 )
@@ -57,7 +60,7 @@ def cleaned(text: str) -> str:
     whole, text = text, _without_tags(text)
     if "&" in text:
         is_escaped = text is whole  # Its tags may be entities, such as &lt;p&gt;.
-        text = _ENTITY.sub(lambda entity: html.unescape(entity[0]), text)
+        text = _ENTITY.sub(lambda entity: html.unescape(f"&{entity[1]}"), text)
         text = _without_tags(text) if is_escaped else text
     if text.isupper() and (len(text.split()) > 2 or max(map(len, text.split())) > 5):
         text = text.capitalize()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any, NamedTuple
 from unicodedata import normalize
@@ -112,18 +113,22 @@ def differences(question1: str, question2: str) -> list[str]:
       >>> differences("Is it safe?", "Isn't it safe at 30 degrees?")
       ['- / 30', "- / isn't"]
     """
-    read = (straightened(normalize("NFKC", cleaned(q))) for q in (question1, question2))
-    texts = [_THOUSANDS.sub("", text).replace("`", "'") for text in read]
-    lower = [_WORD.findall(_BARE.sub(r"\1n't", text.lower())) for text in texts]
-    names = {word.lower() for text in texts for word in _NAME.findall(text)}
-    sides = (
-        [sorted(_NUMBER.findall(text)) for text in texts],
-        [sorted(word for word in words if _NEGATION.fullmatch(word)) for words in lower],
-        [[word for word in words if word in names] for words in lower],
-        _turned(*(_DIRECTION.findall(text.lower()) for text in texts), names),
-    )
+    numbers, negations, words, ways, names = zip(*map(_parts, (question1, question2)))
+    known = names[0] | names[1]
+    named = [[word for word in some if word in known] for some in words]
+    sides = (numbers, negations, named, _turned(*ways, known))
     shown = [[" ".join(side) or "-" for side in pair] for pair in sides]
     return [" / ".join(pair) for pair in shown if pair[0] != pair[1]]
+
+
+@functools.lru_cache(1 << 14)  # A text stands in many pairs.
+def _parts(text: str) -> tuple[list[str], list[str], list[str], list[tuple], set[str]]:
+    """A text's numbers, negations, words, words beside those of direction, and names."""
+    text = _THOUSANDS.sub("", straightened(normalize("NFKC", cleaned(text)))).replace("`", "'")
+    words = _WORD.findall(_BARE.sub(r"\1n't", text.lower()))
+    negations = sorted(filter(_NEGATION.fullmatch, words))
+    names = {word.lower() for word in _NAME.findall(text)}
+    return sorted(_NUMBER.findall(text)), negations, words, _DIRECTION.findall(text.lower()), names
 
 
 def _turned(one: list[tuple], other: list[tuple], names: set[str]) -> list[list[str]]:

@@ -50,7 +50,7 @@ def strongest_pairs(
         if bounds is not None:
             cosines = in_blocks(lambda a, b: np.vecdot(vectors[a], vectors[b]), i, j)
         best = (cosines > least) & (i < j)
-        best = best if allowed is None else best & allowed(i, j)
+        best = best if allowed is None else best & in_blocks(allowed, i, j)
         pairs.append((i[best].astype(np.int32), j[best].astype(np.int32), cosines[best]))
         count += len(pairs[-1][0])
         if count > 2 * MOST_PAIRS:

@@ -23,7 +23,7 @@ from siamese.compat.atomic import explained, open_atomically
 from siamese.data.vocabulary import Vocabulary
 from siamese.errors import CheckpointError, DataError
 from siamese.nn.encoder import TowerConfig
-from siamese.search.encoders import find_encoder
+from siamese.search.encoders import find_encoder, is_encoder_name
 
 if TYPE_CHECKING:
     from siamese.search.detector import DuplicateDetector
@@ -184,7 +184,7 @@ def index_facts(
     """What an index says of its model: checksum, encoder, places; for an encoder alone its threshold."""
     facts = {"model_checksum": detector.checksum, "size": detector.output_size, "model": []}
     facts["encoder"] = vector_facts(detector)["encoder"]
-    if model is not None and os.path.exists(model):  # Else it is an encoder's name.
+    if model is not None and not is_encoder_name(model) and os.path.exists(model):
         where = model_path(model).resolve()
         # Relative first, so that model and index can be moved together.
         folder = os.path.dirname(os.path.realpath(path or "."))

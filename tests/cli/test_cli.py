@@ -51,6 +51,7 @@ def test_errors_are_one_message_and_exit_code_2(tmp_path, refused):
         ("index build no.csv --model model", "no file no.csv. A pipe needs --output INDEX"),
         ("index add q.csv q.csv", "it holds no index: an index is one file. Make one: siamese"),
         ("match q.csv q.csv --model model -k 0", "at least 1"),
+        ("match nothing q.csv --model none", "nothing cannot be read"),
         ("index remove q.index #7", "siamese index remove q.index --ids '#7'"),
         ("duplicates q.csv --model model --pairs --regroup", "leave out --regroup"),
         ("duplicates q.csv --pairs --keep first", "not allowed with argument --"),

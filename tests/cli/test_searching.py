@@ -9,6 +9,7 @@ import pytest
 from small_models import make_detector, random_questions
 
 from siamese import DuplicateDetector, QuestionIndex
+from siamese.cli import indexing, labels
 from siamese.data.corpus import handwritten_questions
 from siamese.search import linkage
 
@@ -69,20 +70,17 @@ def test_a_list_of_questions_will_do_for_an_index(tmp_path, run, old):
 
 
 def test_that_no_labels_stand_behind_a_threshold_is_said_once(run, old, tmp_path):
+    (tmp_path / "use").touch()  # The encoder is meant.
     assert run("index", "build", "old.csv", "--output", "use.index")[0] == 0
     fit = {"threshold": 0.7, "calibration": None, "threshold_from": "default"}
     make_detector().with_fit(fit).save("plain")  # as training saves a model that separates nothing
     assert run("index", "build", "old.csv", "--model", "plain", "--output", "plain.index")[0] == 0
     (tmp_path / "pairs.csv").write_text("question1,question2,label\nhow far,how old,0\nwhy,why,1\n")
     for command in (
-        ["search", "plain.index", "how far is it?"],
-        ["evaluate", "plain", "--questions", "pairs.csv"],
-        ["search", "old.csv", "how far is it?"],
-        ["search", "use.index", "how far is it?"],
-        ["duplicates", "old.csv"],
-        ["match", "old.csv", "old.csv"],
-        ["predict", "use", "how far ?", "is it far?"],
-    ):
+        ["search", "plain.index", "how far is it?"], ["evaluate", "plain", "--questions", "pairs.csv"],
+        ["search", "old.csv", "how far is it?"], ["search", "use.index", "how far is it?"],
+        ["duplicates", "old.csv"], ["match", "old.csv", "old.csv"], ["predict", "use", "how far ?", "far?"],
+    ):  # fmt: skip
         code, out, err = run(*command)
         assert code == 0 and (out + err).count("not fitted to labels") == 1, command
         assert "not fitted" not in run(*command, "--threshold", "0.7")[2], command
@@ -127,12 +125,10 @@ def test_foreign_text_is_shown_and_not_obeyed(tmp_path, run):
     (tmp_path / "pairs.csv").write_text(f"question1,question2\n{EVIL},how far ?\n")
     model = ["--model", "model"]
     for arguments in (
-        ["search", "old.jsonl", "how far ?", *model],
-        ["search", "old.jsonl", EVIL, *model],
-        ["duplicates", "old.jsonl", *model],
-        ["predict", "model", EVIL, "how far", "--explain"],
+        ["search", "old.jsonl", "how far ?", *model], ["search", "old.jsonl", EVIL, *model],
+        ["duplicates", "old.jsonl", *model], ["predict", "model", EVIL, "how far", "--explain"],
         ["predict", "model", "pairs.csv"],
-    ):
+    ):  # fmt: skip
         code, out, _ = run(*arguments)
         assert code == 0 and not {"\x1b", "\x07"} & set(out) and r"\x1b[31m" in out, arguments
         assert "\n* 1.000" not in out or arguments[0] == "duplicates"
@@ -155,14 +151,13 @@ def test_the_order_of_a_hybrid_search_is_explained_where_it_shows(run, old):
 
 def test_evaluate_measures_a_search_with_a_weight_chosen_on_other_queries(tmp_path, run, old):
     (tmp_path / "new.csv").write_text("id,question\nq1,how far ?\nq2,what is rice\nq3,way\n")
-    (tmp_path / "known.csv").write_text("query_id,id\nq1,5\nq1,6\nq2,7\n")
+    (tmp_path / "known.csv").write_text("query_id,id\nq1,5\nq1,6\nq2,7\nq8,5\n")
     command = ["evaluate", old, "--queries", "new.csv", "--relevant"]
-    _, out, _ = run(*command, "known.csv")
+    _, out, err = run(*command, "known.csv")
     header, *table, count, weight = out.splitlines()
     assert header.split()[:3] == ["search", "MRR", "MAP"]
-    assert [row.split()[:2] for row in table] == [
-        [m, "1.000"] for m in ("hybrid", "vectors", "words")
-    ]
+    assert [row.split()[:2] for row in table] == [[m, "1.000"] for m in labels.MODES]
+    assert "1 of the 3 ids in known.csv are not in new.csv, such as 'q8'" in err
     assert count.startswith("1 of 2 queries") and "0.6, chosen on 1 other queries (" in weight
     (tmp_path / "relevant.csv").write_text("query_id,id\nq2,9\nq3,5\nq1,7\n,5\n")
     code, _, err = run(*command, "relevant.csv")
@@ -176,9 +171,10 @@ def test_groups_keep_their_ids_when_questions_are_added(tmp_path, run, rows, old
     """Next week's export: `index add` and then `duplicates`."""
     before = rows("duplicates", old, "--threshold", "0.999")
     assert values(before, "group", "id") == [("5", "5"), ("5", "6"), ("7", "7"), ("7", "8")]
-    lines = ["id,question,by", "a,how far ?,u", "b,how do i cook,v", "c,what is the best way,w"]
-    lines += ["d,age old,w", "e,age old,w", "5,how far ?,me"]
-    (tmp_path / "new.csv").write_text("\n".join(lines))
+    (tmp_path / "new.csv").write_text(
+        "id,question,by\na,how far ?,u\nb,how do i cook,v\nc,what is the best way,w\n"
+        "d,age old,w\ne,age old,w\n5,how far ?,me\n"
+    )
     assert run("index", "add", old, "new.csv")[0] == 0
     ends = ["55", "56", "5a", "77", "78", "99", "9b", "dd", "de"]  # group and id
     assert values(rows("duplicates", old), "group", "id") == list(map(tuple, ends))
@@ -188,9 +184,11 @@ def test_groups_keep_their_ids_when_questions_are_added(tmp_path, run, rows, old
 
 
 def test_one_question_of_each_group_is_kept_by_a_rule(tmp_path, rows, refused):
-    lines = ["id,title,created_at,votes,at,keep,Score", "1,how far,2026-03-01,3,3,A,"]
-    lines += ["2,how   far,2026-01-31,10,soon,B,5", "3,how far,2026-02-01T08:00:00Z,9,1,C,7"]
-    (tmp_path / "posts.csv").write_text("\n".join([*lines, "4,cook rice,2026-01-01,1,2,D,"]))
+    (tmp_path / "posts.csv").write_text(
+        "id,title,created_at,votes,at,keep,Score\n1,how far,2026-03-01,3,3,A,\n"
+        "2,how   far,2026-01-31,10,soon,B,5\n3,how far,2026-02-01T08:00:00Z,9,1,C,7\n"
+        "4,cook rice,2026-01-01,1,2,D,\n"
+    )
     command = ["duplicates", "posts.csv", "--model", "model", "--keep"]
     rules = {"first": "1", "longest": "2", "created_at=min": "2", "votes=max": "2"}
     rules |= {"score=min": "2", "score=max": "3", "id=max": "3"}
@@ -201,7 +199,10 @@ def test_one_question_of_each_group_is_kept_by_a_rule(tmp_path, rows, refused):
         columns = "group", "row", "votes", "same_text", "column_keep"
         assert ("1", "1", "10", "1", "B") in values(table, *columns)
         assert float(table[0]["similarity"]) == 1
-    (tmp_path / "big.jsonl").write_text('{"question": "how far", "n": 1%s}\n' % ("0" * 400) * 2)
+    line = '{"question": "how far", "row": 7, "n": 1%s}\n' % ("0" * 400)
+    (tmp_path / "big.jsonl").write_text(line * 2 + line.replace('"row": 7, ', ""))
+    table = rows(*command[:1], "big.jsonl", *command[2:], "row=min")
+    assert values(table, "row") == [("7",), ("7",), ("",)]
     refused([*command[:1], "big.jsonl", *command[2:], "n=min"], "Question 0: n is 1000")
     for rule, words in (
         ("new", "COLUMN=min"), ("when=min", "no column 'when'"), ("at=min", "Question 2: at is 'soon'"),
@@ -244,22 +245,30 @@ def test_a_threshold_without_labels_is_shown_with_what_lies_below(tmp_path, run)
 
 
 def test_equal_texts_are_compared_once_and_listed_in_their_order(tmp_path, run, monkeypatch):
-    (tmp_path / "q.txt").write_text("How far is it?\nHow long is it?\n" * 300)
+    (tmp_path / "q.txt").write_text("How far is it 2?\nHow long is it 3?\n" * 100)
     sizes, real = [], linkage.strongest_pairs
     spy = lambda vectors, *rest: sizes.append(len(vectors)) or real(vectors, *rest)  # noqa: E731
-    monkeypatch.setattr(linkage, "strongest_pairs", spy)
+    for module in (linkage, indexing):
+        monkeypatch.setattr(module, "strongest_pairs", spy)
     facts = json.loads(run("duplicates", "q.txt", "--json")[1])
     assert (facts["groups"], len(facts["next_pairs"]), max(sizes)) == (2, 1, 2)
-    rows = json.loads(run("duplicates", "q.txt", "--pairs", "--json")[1])["rows"]
+    command = ["duplicates", "q.txt", "--json", "--threshold", "0.3"]
+    facts = json.loads(run(*command, "--differences")[1])
+    assert (facts["questions"], facts["pairs"], sizes[-1]) == (200, 1, 2)
+    monkeypatch.setattr(indexing, "MOST_PAIRS", 9_950)
+    out, err = run(*command, "--pairs")[1:]
+    rows = json.loads(out)["rows"]
+    assert len(rows) == 9_950 and "There are too many pairs" in err
     order = [(-row["similarity"], int(row["id1"]), int(row["id2"])) for row in rows]
     assert order == sorted(order)
     assert "1 of 1" in run("threshold", "q.txt", "--label", "1", stdin="y\n")[2]
 
 
 def test_questions_without_a_known_word_are_named_and_make_no_groups(tmp_path, run):
-    texts = "TCK-99812", "TCK-10034", "Почему?", "ERR77 X", "how far", "how far", '"Hi all, ошибка"'
-    lines = [f"{number},{text}" for number, text in enumerate(texts, 1)]
-    (tmp_path / "q.csv").write_text("\n".join(["id,question", *lines]))
+    (tmp_path / "q.csv").write_text(
+        "id,question\n1,TCK-99812\n2,TCK-10034\n3,Почему?\n4,ERR77 X\n5,how far\n6,how far\n"
+        '7,"Hi all, ошибка"\n'
+    )
     _, out, err = run("duplicates", "q.csv", "--model", "model", "--json")
     assert values(json.loads(out)["rows"], "group", "id") == [("5", "5"), ("5", "6")]
     assert "5 questions without any word that the model knows" in err and "1 (TCK-99812)" in err
@@ -273,11 +282,9 @@ def test_only_a_table_that_siamese_wrote_is_replaced(tmp_path, run, refused):
     files = [tmp_path / name for name in ("q.db", "q.csv", "pairs.csv", "model")]
     before = [file.read_bytes() for file in files]
     for command in (
-        "duplicates q.csv --model model",
-        "duplicates q.csv --model model --pairs",
-        "match q.csv q.csv --model model",
-        "predict model pairs.csv",
-    ):
+        "duplicates q.csv --model model", "duplicates q.csv --model model --pairs",
+        "match q.csv q.csv --model model", "predict model pairs.csv",
+    ):  # fmt: skip
         for output in ("t.csv", "t.csv"):  # It replaces its own table, and that of another command.
             assert run(*command.split(), "--output", output)[0] == 0, command
         for file in files:
@@ -300,7 +307,7 @@ def test_only_a_table_that_siamese_wrote_is_replaced(tmp_path, run, refused):
         ("duplicates nothere --output pipe", "not replaced. To print the table, leave --output"),
         ("index build q.csv --output pipe", "pipe is a directory, a device or a pipe"),
         ("threshold model --answers pairs.csv --output pipe --overwrite", "a device or a pipe"),
-        ("duplicates q.csv --output x.json", "x.json: a table is written as CSV"),
+        ("duplicates q.csv --output x.XLSX", "x.XLSX: a table is written as CSV"),
         ("import-weights . q.csv --vocab x --overwrite", "q.csv is no model"),
         ("predict q.db how far", "q.db is an index. Here a saved model"),
         ("search q.csv how --model q.csv", "q.csv is no model. Here a saved model"),

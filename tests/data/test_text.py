@@ -10,30 +10,26 @@ from siamese.data.questions import repeated_lines, without_lines
 from siamese.data.text import cleaned, folded, without_greeting
 
 INVISIBLE = "\x00\x7f\x1b\u00ad\u200b\u200c\u200d\u200e\u200f\u202a\u202e\u2060\u2066"
-INVISIBLE += "\x1b[0;1m\u2069\ufeff\u180e\ufe0f\u3164"
+INVISIBLE += "\ufffc\x1b[0;1m\u2069\ufeff\u180e\ufe0f\u3164"
 CLEANED = {
-    f"pass{INVISIBLE}word": "password",
-    "<p>How do I <b>reset</b> it?</p>": "How do I reset it?",
+    f"pass{INVISIBLE}word": "password", "<p>How do I <b>reset</b> it?</p>": "How do I reset it?",
     "<div class='a'>How do I<br>reset it?</div>": "How do I reset it?",
-    "How do I<br/>reset it?": "How do I reset it?",
-    "<p>How do I reset it?": "How do I reset it?",
-    "pass<b>word</b> <em>now</em>": "password now",
+    "How do I<br/>reset it?": "How do I reset it?", "<p>How do I reset it?": "How do I reset it?",
+    "<head><title>x</title></head><p>How do I reset it?": "How do I reset it?",
+    "<style>p {color: red}</style>pass<b>word</b> <em>now</em><o:p></o:p>": "password now",
     "<html><body>How <mark>do</mark> I<!-- a\nb -->?</body></html>": "How do I?",
     "<details><summary>Is it <wbr>far?</summary></details>": "Is it far?",
-    "Is it <font color=red>far?": "Is it far?",
-    "Is it far?<!-- -->": "Is it far?",
-    "pass<wbr>word": "password",
-    "&lt;p&gt;Is it &amp;lt; 5?&lt;/p&gt;": "Is it &lt; 5?",
+    "Is it <font color=red>far?": "Is it far?", "Is it far?<!-- -->": "Is it far?",
+    "pass<wbr>word": "password", "&lt;p&gt;Is it &amp;lt; 5?&lt;/p&gt;": "Is it < 5?",
     "<p>Is &lt;b&gt;x&lt;/b&gt; bold?</p>": "Is <b>x</b> bold?",
-    "How\x0bdo\x85I\x1creset\x1fit?": "How do I reset it?",
-    "HOW DO I RESET IT?": "How do i reset it?",
-    "INVOICE MISSING": "Invoice missing",
-    "Tom &amp; Jerry &#39;98 &quot;x&quot; &#x27;y&#x27;": "Tom & Jerry '98 \"x\" 'y'",
-}
+    "How\x0bdo\x85I\x1creset_x000D_\n\x1fit?": "How do I reset it?",
+    "HOW DO I RESET IT?": "How do i reset it?", "INVOICE MISSING": "Invoice missing",
+    "Tom &amp; Jerry &#39;98 &amp;quot;x&quot; &#x27;y&amp;amp;#x27;": "Tom & Jerry '98 \"x\" 'y'",
+}  # fmt: skip
 AS_IT_IS = (
     "What is <br> for?", "Is a < b and c > d?", "vector<int> or List<String>?", "AT&T or R&D?", "NASA JPL?",
     "if (a<b) then", "Is <T> or <name> ok?", "What does <!-- --> do?", "What is <a href='x'> for?",
-    "?copy=1&reg=2",
+    "?copy=1&reg=2", "What does <script>x()</script> do?", "<!--" * 50_000,
 )  # fmt: skip
 GREETED = {
     "Hi all, how far is it? Thanks in advance!": "How far is it?",
@@ -87,6 +83,8 @@ def test_every_model_but_the_courses_reads_folded_text():
     assert lengths.similarity("A", "a") < 0.9  # An encoder gets the case as it is.
     assert TrainConfig.preset("best").folded and not TrainConfig().folded
 
+
+# ---- Lines that stand in many texts ----
 
 SIGNATURE, TEMPLATE = "Sent from my phone", "### What did you expect?"
 NUMBERS = count()

@@ -1,5 +1,7 @@
 """A model's files as Trax's Loop writes them, for tests that have no Trax."""
 
+from __future__ import annotations
+
 import gzip
 import pickle
 from pathlib import Path

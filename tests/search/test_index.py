@@ -1,4 +1,7 @@
-"""QuestionIndex: a dict and an index built anew are the reference; edge cases, damage, connections."""
+"""QuestionIndex: a dict and an index built anew are the reference; edge cases, damage, other connections.
+
+The order of hits: test_ranking.py.
+"""
 
 import datetime
 import json

@@ -39,7 +39,7 @@ _MARKS = {  # That of UTF-32 begins as that of UTF-16.
 _WORKBOOK = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")  # .xlsx and .ods; .xls
 _BINARY = (b"%PDF", b"BZh91AY&SY", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!\x1a", b"\x28\xb5\x2f\xfd")
 _CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a]")  # of text a few bytes, or one in twenty
-_JSON_START = re.compile(r'\s*\{\s*(["}]|$)')
+_JSON_START = re.compile(r"\s*\{\s*([\"'}]|$)")
 _NO_HEADER = {  # what a first line may be -> what it is, and what to do
     r"<!--|<(!doctype|html|head|body|\?xml|meta|title|table|ul|ol|dl|li|div)\b|.*<br\s*/?>(.*<br|\s*$)"
     # Tags alone; or one of these tags without a blank and a word after it.
@@ -60,7 +60,7 @@ class Rows:
     """The good rows of one file as (line, number, cells); bad ones go into the report.
 
     The number counts data rows from 0, bad ones too. The cells are a dict, column -> value; columns of one
-    name have a list of their values.
+    name have a list of their values, and a nameless cell without text is left out.
     """
 
     report: ReadReport
@@ -71,15 +71,15 @@ class Rows:
 
     def __iter__(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
         report, header, names = self.report, self.header, list(map(normal_name, self.header))
-        repeated = [name for name, times in Counter(header).items() if times > 1]
+        repeated = {name for name, times in Counter(header).items() if times > 1}
         with _reading(report):
             for line, cells, problem in self.source:
                 if type(cells) is list and not problem:
                     if normal_name(cells[0]) == names[0] and names == [*map(normal_name, cells)]:
                         report.add("header", [line])
                         continue
-                    row = dict(zip(header, cells))
-                    for name in repeated:
+                    row = {n: cell for n, cell in zip(header, cells) if n or cell not in ("", None)}
+                    for name in repeated & row.keys():
                         row[name] = [cell for at, cell in zip(header, cells) if at == name]
                     cells = row
                 report.rows += 1
@@ -194,7 +194,7 @@ def _reading(report: ReadReport) -> Iterator[None]:
         ) from None
     except Exception as error:  # They have no common base.
         after = f" after row {report.rows:,}" if report.rows else ""
-        why = "It is damaged, or holds values that Python does not have."
+        why = "It is damaged, or holds values that Python does not have. Unpack an archive first."
         if isinstance(error, UnicodeError):
             why = "Check --encoding, such as utf-16-le without a mark (in Python: encoding=)."
         raise DataError(f"{report.path} cannot be read{after} ({error}). {why}") from error
@@ -228,7 +228,7 @@ def _recognised(file: Any, report: ReadReport, known: set[str], encoding: str | 
     if not mark and (is_binary or head.startswith(_BINARY)):
         raise DataError(
             f"{name} is a binary file (compressed, a document, ...), or UTF-16 text without its mark. Save "
-            "the questions as CSV, or give the encoding, --encoding utf-16-le (in Python: encoding=)."
+            f"it as CSV, or give --encoding utf-16-{'le' if head[0] else 'be'} (in Python: encoding=)."
         )
     encoding = mark or encoding or "utf-8-sig"
     try:

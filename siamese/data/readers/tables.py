@@ -45,13 +45,8 @@ def workbook_table(file: BinaryIO, name: str) -> Table:
     """
     import python_calamine
 
-    try:
-        book = python_calamine.CalamineWorkbook.from_filelike(file)
-        tables = {of: book.get_sheet_by_name(of).to_python(False) for of in book.sheet_names}
-    except Exception as error:  # calamine's own errors have no common base
-        raise DataError(
-            f"{name} is no Excel workbook that can be read ({error}). Unpack an archive first."
-        ) from None
+    book = python_calamine.CalamineWorkbook.from_filelike(file)
+    tables = {of: book.get_sheet_by_name(of).to_python(False) for of in book.sheet_names}
     rows = {of: list(dropwhile(_is_blank, enumerate(rows, 1))) for of, rows in tables.items()}
     sheets = {of: filled for of, filled in rows.items() if filled}
     if len(sheets) != 1:
@@ -61,9 +56,7 @@ def workbook_table(file: BinaryIO, name: str) -> Table:
     first = list(dropwhile(_is_blank, body))[:1]
     filled = [sum(cell != "" for cell in cells) for _, cells in ((row, header), *first)]
     if 2 * filled[0] <= filled[-1]:
-        raise DataError(
-            f"{name}, row {row} of the sheet is no header (few cells). Delete the rows above the header."
-        )
+        raise DataError(f"{name}, row {row} names few columns. Name all, or delete the rows above.")
     cells = ((at, [None if cell == "" else as_whole(cell) for cell in row]) for at, row in body)
     return f"Excel workbook, sheet {sheet}", list(map(str, map(as_whole, header))), cells
 
@@ -139,11 +132,9 @@ def as_list(values: Any, expected: str, error: type[SiameseError] = ArgumentErro
     return list(to_list())
 
 
-def is_table(values: Any) -> bool:
-    """Whether values are a table with columns: a dict of them, a DataFrame, a Dataset, ..."""
-    return (
-        isinstance(values, Mapping) or hasattr(values, "columns") or hasattr(values, "column_names")
-    )
+def is_table(value: Any) -> bool:
+    """Whether a value is a table with columns: a dict of them, a DataFrame, a Dataset, ..."""
+    return isinstance(value, Mapping) or hasattr(value, "columns") or hasattr(value, "column_names")
 
 
 def _is_missing(value: Any) -> bool:
