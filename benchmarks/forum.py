@@ -8,8 +8,6 @@ their cosine, average precision and best F1. Search: the title of a planted post
 `--words` cuts each text. Adds the figures to benchmarks/results/forum.json.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path

@@ -5,8 +5,6 @@ that ask different things and differ in a number, a negation, a direction or a n
 of the first one. Typed questions are made from rows that stay outside the repository, when asked for.
 """
 
-from __future__ import annotations
-
 import html
 import itertools
 import random

@@ -16,8 +16,6 @@ split (``--disjoint``) divides all rows anew so that no question stands in two p
 The made pairs are those of made_pairs.py. Their typed questions are the first of the valid rows.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import tempfile

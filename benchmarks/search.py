@@ -20,8 +20,6 @@ groups    of each model: average linkage beside connected components, B-cubed ag
 Results are merged into PREFIX.json, and PREFIX.md is made from it: a part can be run again alone.
 """
 
-from __future__ import annotations
-
 import argparse
 import functools
 import json

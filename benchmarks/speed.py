@@ -16,8 +16,6 @@ the environment, so that the LSTMs are compared and not this. Without TensorFlow
 imported: run ``--imports`` in an environment with requirements/tensorflow.txt.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -4,8 +4,6 @@ Each maker takes the vocabulary's size and a sample batch, and gives step(*batch
 vectors; both return when the result is there. The best preset has a loss and batches of its own.
 """
 
-from __future__ import annotations
-
 import os
 from collections import namedtuple
 from functools import partial

@@ -15,8 +15,6 @@ draws of labels and folds; the intervals of 95 % are a bootstrap over queries (o
 of the gain over the model that the labels were given to. Writes few_labels.md.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import functools

@@ -9,8 +9,6 @@ than 32 tokens are left out, so that every batch has length 32. Loss and cosine 
 validation duplicates: the mean loss a pair, and the mean cosine of questions of different rows.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import json

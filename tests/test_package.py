@@ -9,7 +9,7 @@ import pkgutil
 from pathlib import Path
 
 import pytest
-from programs import output_of
+from programs import output_of, without
 from small_models import make_detector
 
 import siamese
@@ -126,19 +126,6 @@ def test_what_takes_long_to_import_is_imported_late(tmp_path):
     output_of(code, arguments=[make_detector().save(tmp_path / "model")])
 
 
-# Python as it is where Trax is not installed: its import fails as it does there.
-WITHOUT_TRAX = """
-import importlib.abc, sys
-class NoTrax(importlib.abc.MetaPathFinder):
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] == "trax":
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-sys.meta_path.insert(0, NoTrax())
-import siamese
-sys.meta_path.insert(0, sys.meta_path.pop(1))
-"""
-
-
 @pytest.mark.slow
 def test_without_trax_the_tool_trains_and_answers_and_the_course_says_so(tmp_path):
     run, questions = str(tmp_path / "run"), str(tmp_path / "pairs.csv")
@@ -148,7 +135,8 @@ def test_without_trax_the_tool_trains_and_answers_and_the_course_says_so(tmp_pat
     train += ["--steps", "2", "--set", "d_model=8", "--batch-size", "8"]
     commands = [train, ["evaluate", run, "--questions", questions], ["predict", run, "A?", "B?"]]
     shown = output_of(
-        WITHOUT_TRAX + "from siamese.cli.main import main\n"
+        without("trax") + "sys.meta_path.insert(0, sys.meta_path.pop(1))\n"
+        "from siamese.cli.main import main\n"
         f"for command in {commands!r}: assert main(command) == 0, command\n"
         "assert not [name for name in sys.modules if name.split('.')[0] == 'trax']\n"
         "try: siamese.train_model\nexcept siamese.MissingDependencyError as error: print(error)\n"

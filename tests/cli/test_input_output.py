@@ -44,7 +44,9 @@ def test_every_command_reads_pipes(commands, run):
     assert "2 questions" in run(*command, stdin="How far?\nWho, then?\n")[2]
 
 
-def test_every_command_stops_at_a_bad_row_or_leaves_it_out(commands, tmp_path, run):
+def test_every_command_stops_at_a_bad_row_or_leaves_it_out_and_reads_encodings(
+    commands, tmp_path, run
+):
     (tmp_path / "pairs.csv").write_text(PAIRS + "how old ?,,0\n" + "how,far ?\n" * 30)
     for command in (of_file(command, "pairs.csv") for command in commands):
         code, _, err = run(*command)
@@ -55,8 +57,7 @@ def test_every_command_stops_at_a_bad_row_or_leaves_it_out(commands, tmp_path, r
         words = "30 rows that cannot be read (lines 5, 6, 7, 8, 9, …): left out"
         assert words in "".join(texts), command
 
-
-def test_every_command_reads_another_encoding(commands, tmp_path, run):
+    # Another encoding is asked for.
     text = PAIRS.replace("how far ?", "how far Zo\u00eb ?")
     (tmp_path / "pairs.csv").write_bytes(text.encode("cp1252"))
     for command in (of_file(command, "pairs.csv") for command in commands):

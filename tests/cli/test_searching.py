@@ -171,10 +171,9 @@ def test_groups_keep_their_ids_when_questions_are_added(tmp_path, run, rows, old
     """Next week's export: `index add` and then `duplicates`."""
     before = rows("duplicates", old, "--threshold", "0.999")
     assert values(before, "group", "id") == [("5", "5"), ("5", "6"), ("7", "7"), ("7", "8")]
-    (tmp_path / "new.csv").write_text(
-        "id,question,by\na,how far ?,u\nb,how do i cook,v\nc,what is the best way,w\n"
-        "d,age old,w\ne,age old,w\n5,how far ?,me\n"
-    )
+    lines = ["id,question,by", "a,how far ?,u", "b,how do i cook,v", "c,what is the best way,w"]
+    lines += ["d,age old,w", "e,age old,w", "5,how far ?,me"]
+    (tmp_path / "new.csv").write_text("\n".join(lines))
     assert run("index", "add", old, "new.csv")[0] == 0
     ends = ["55", "56", "5a", "77", "78", "99", "9b", "dd", "de"]  # group and id
     assert values(rows("duplicates", old), "group", "id") == list(map(tuple, ends))
@@ -184,11 +183,9 @@ def test_groups_keep_their_ids_when_questions_are_added(tmp_path, run, rows, old
 
 
 def test_one_question_of_each_group_is_kept_by_a_rule(tmp_path, rows, refused):
-    (tmp_path / "posts.csv").write_text(
-        "id,title,created_at,votes,at,keep,Score\n1,how far,2026-03-01,3,3,A,\n"
-        "2,how   far,2026-01-31,10,soon,B,5\n3,how far,2026-02-01T08:00:00Z,9,1,C,7\n"
-        "4,cook rice,2026-01-01,1,2,D,\n"
-    )
+    lines = ["id,title,created_at,votes,at,keep,Score", "1,how far,2026-03-01,3,3,A,"]
+    lines += ["2,how   far,2026-01-31,10,soon,B,5", "3,how far,2026-02-01T08:00:00Z,9,1,C,7"]
+    (tmp_path / "posts.csv").write_text("\n".join([*lines, "4,cook rice,2026-01-01,1,2,D,"]))
     command = ["duplicates", "posts.csv", "--model", "model", "--keep"]
     rules = {"first": "1", "longest": "2", "created_at=min": "2", "votes=max": "2"}
     rules |= {"score=min": "2", "score=max": "3", "id=max": "3"}
@@ -265,10 +262,9 @@ def test_equal_texts_are_compared_once_and_listed_in_their_order(tmp_path, run, 
 
 
 def test_questions_without_a_known_word_are_named_and_make_no_groups(tmp_path, run):
-    (tmp_path / "q.csv").write_text(
-        "id,question\n1,TCK-99812\n2,TCK-10034\n3,Почему?\n4,ERR77 X\n5,how far\n6,how far\n"
-        '7,"Hi all, ошибка"\n'
-    )
+    texts = "TCK-99812", "TCK-10034", "Почему?", "ERR77 X", "how far", "how far", '"Hi all, ошибка"'
+    lines = [f"{number},{text}" for number, text in enumerate(texts, 1)]
+    (tmp_path / "q.csv").write_text("\n".join(["id,question", *lines]))
     _, out, err = run("duplicates", "q.csv", "--model", "model", "--json")
     assert values(json.loads(out)["rows"], "group", "id") == [("5", "5"), ("5", "6")]
     assert "5 questions without any word that the model knows" in err and "1 (TCK-99812)" in err

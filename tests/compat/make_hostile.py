@@ -4,8 +4,6 @@ Every file that could run something would create the file ``CANARY`` in the dire
 loaded by this script: it only writes.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import os
@@ -145,15 +143,6 @@ def image_header(size: int) -> bytes:
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header
 
 
-def gzips(content: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yields (name, damaged gzip file) around any content."""
-    good = gzip.compress(content, 2)
-    yield "gzip-cut", good[: len(good) // 2]
-    yield "gzip-not", content
-    yield "gzip-wrong-crc", good[:-8] + b"\0\0\0\1" + good[-4:]
-    yield "gzip-garbage-after", good + b"garbage"
-
-
 def write_corpus(directory: Path) -> list[Path]:
     """Writes all of them into `directory`; returns the files."""
     directory.mkdir(parents=True, exist_ok=True)
@@ -167,7 +156,14 @@ def write_corpus(directory: Path) -> list[Path]:
         files[f"{name}.pkl.gz"] = files[f"{name}.npy.gz"] = bomb(head)
     weights = pickle.dumps({"flat_weights": [], "x": list(range(999))})
     for kind, content in (("pkl", weights), ("npy", image_header(1000) + bytes(1000))):
-        files |= {f"{name}.{kind}.gz": damaged for name, damaged in gzips(content)}
+        good = gzip.compress(content, 2)
+        damaged = {
+            "cut": good[: len(good) // 2],
+            "not": content,
+            "garbage-after": good + b"garbage",
+        }
+        damaged["wrong-crc"] = good[:-8] + b"\0\0\0\1" + good[-4:]
+        files |= {f"gzip-{name}.{kind}.gz": file for name, file in damaged.items()}
     for name, content in files.items():
         (directory / name).write_bytes(content)
     return [directory / name for name in sorted(files)]

@@ -54,26 +54,20 @@ def test_a_full_disk_and_an_exception_in_the_block_keep_the_old(tmp_path):
         assert os.listdir(disk) == ["a"] and (disk / "a").read_text() == "old"
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [("no/a", "does not exist"), ("", "is a directory"), ("file/a", "part of the path is a file")],
-)
-def test_each_system_error_has_a_sentence(tmp_path, name, words):
+@pytest.mark.parametrize("kind", [DataError, CheckpointError])
+def test_each_system_error_has_a_sentence(tmp_path, kind):
     (tmp_path / "file").touch()
-    for kind in (DataError, CheckpointError):
-        with pytest.raises(kind, match=words):
+    words = {"no/a": "does not exist", "": "is a directory", "file/a": "part of the path is a file"}
+    for name, sentence in words.items():
+        with pytest.raises(kind, match=sentence):
             write_text_atomically(tmp_path / name, "", kind)
 
 
 def test_writers_wait_for_each_other_and_the_rest_of_a_killed_one_is_overwritten(tmp_path):
     program = (
-        "import sys\n"
-        "from siamese.compat import atomic\n"
+        "import sys; from siamese.compat import atomic\n"
         "with atomic.open_atomically(sys.argv[1]) as file:\n"
-        "    file.write(b'half' * 9999)\n"
-        "    file.flush()\n"
-        "    print('ready', flush=True)\n"
-        "    sys.stdin.read()\n"
+        "    file.write(b'half' * 9999); file.flush(); print('ready', flush=True); sys.stdin.read()"
     )
     path = tmp_path / "file"
     command, pipe = [sys.executable, "-c", program, str(path)], subprocess.PIPE

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from make_hostile import Calls
-from programs import COMPILED, output_of, run
+from programs import COMPILED, output_of, run, without
 
 import siamese
 
@@ -57,12 +57,12 @@ def test_importing_siamese_and_trax_is_silent_and_leaves_the_process_as_a_learne
     """)
     before, _, mine = done.stderr.partition("from here on they are mine\n")
     assert (done.returncode, before) == (0, "")
-    for warning in (
+    for words in (
         "DeprecationWarning: mine",
         "FutureWarning: also mine",
         "GzipFile was opened for",
     ):
-        assert warning in mine
+        assert words in mine
     for name in ("inspect.stack of trax", "DeviceArray", "tree_unflatten", "tensorflow, gym", "host_count",
                  "Loop(eval_task=...)", "Loop.load_checkpoint"):  # fmt: skip
         assert name in done.stdout
@@ -79,19 +79,6 @@ def test_names_come_back_when_jax_is_loaded_already():
     """)
 
 
-# Before `import siamese`: no package of those names can be found, whether installed or not.
-NOT_INSTALLED = """
-import importlib.abc, sys
-class NotInstalled(importlib.abc.MetaPathFinder):
-    def find_spec(self, name, path=None, target=None):
-        package = name.partition(".")[0]
-        if package in ("tensorflow", "tensorflow_datasets", "tensorflow_text", "gym"):
-            raise ModuleNotFoundError(f"No module named {package!r}", name=package)
-sys.meta_path.insert(0, NotInstalled())
-import siamese, trax
-"""
-
-
 # Trax's Loop over a model of one layer.
 STOCK_LOOP = """
 import siamese, sys, trax, numpy as np
@@ -104,9 +91,8 @@ def batches():
         yield draw.randn(4, 3).astype("f"), draw.randn(4, 2).astype("f")
 def loop():
     loss = tl.Fn("Loss", lambda found, wanted: fastnp.mean((found - wanted) ** 2))
-    task = training.TrainTask(
-        batches(), loss, trax.optimizers.Adam(0.01), n_steps_per_checkpoint=2
-    )
+    adam = trax.optimizers.Adam(0.01)
+    task = training.TrainTask(batches(), loss, adam, n_steps_per_checkpoint=2)
     evaluation = training.EvalTask(batches(), [loss])
     model = tl.Serial(tl.Dense(2))
     return training.Loop(model, task, eval_tasks=[evaluation], output_dir=FOLDER)
@@ -136,7 +122,8 @@ for code in {list(uses)!r}:
     except siamese.MissingDependencyError as error:
         print(error)
 """
-    done = run(f"FOLDER = {str(tmp_path)!r}\n{NOT_INSTALLED}{STOCK_LOOP}{code}", **COMPILED)
+    missing = without("tensorflow", "tensorflow_datasets", "tensorflow_text", "gym")
+    done = run(f"FOLDER = {str(tmp_path)!r}\n{missing}{STOCK_LOOP}{code}", **COMPILED)
     assert done.returncode == 0 and "GzipFile" not in done.stderr, done.stderr
     shown = done.stdout.splitlines()
     messages = [line for line in shown[shown.index("step 4") + 1 :] if not line.startswith("  ")]

@@ -3,8 +3,6 @@
 Reference: `siamese.word_tokenize`, which tests/data/test_vocabulary.py compares with NLTK's rules.
 """
 
-from __future__ import annotations
-
 import nltk
 import pytest
 from nltk.tokenize import punkt
@@ -53,13 +51,9 @@ def test_another_language_and_whole_lines_stay_nltks(no_data):
 def test_nltks_own_data_are_used_where_they_are(tmp_path, monkeypatch, no_data):
     folder = tmp_path / "tokenizers" / "punkt_tab" / "english"
     folder.mkdir(parents=True)
-    for name, text in {
-        "abbrev_types.txt": "zorb\n",
-        "collocations.tab": "",
-        "sent_starters.txt": "",
-        "ortho_context.tab": "",
-    }.items():
-        (folder / name).write_text(text)
+    (folder / "abbrev_types.txt").write_text("zorb\n")
+    for name in ("collocations.tab", "sent_starters.txt", "ortho_context.tab"):
+        (folder / name).touch()
     monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
     assert nltk.sent_tokenize("A zorb. Like this. Go") == ["A zorb. Like this.", "Go"]
 
@@ -71,10 +65,10 @@ def test_punkt_alone_is_not_downloaded(capsys, monkeypatch):
         calls.append((args, options))
         return "downloaded"
 
-    for module, name in ((nltk, "download"), (nltk.downloader, "download")):
-        monkeypatch.setattr(module, name, download)
+    for module in (nltk, nltk.downloader):
+        monkeypatch.setattr(module, "download", download)
     for owner, name in ((punkt.PunktTokenizer, "load_lang"), (nltk.data, "find")):
-        monkeypatch.setattr(owner, name, getattr(owner, name))
+        monkeypatch.setattr(owner, name, getattr(owner, name))  # They come back.
     provide_punkt(nltk)
     assert nltk.download("punkt") is True
     assert "nothing was downloaded" in capsys.readouterr().out
@@ -82,9 +76,7 @@ def test_punkt_alone_is_not_downloaded(capsys, monkeypatch):
     assert nltk.download(["punkt", "punkt_tab"], quiet=True) is True
     assert capsys.readouterr().out == "" and not calls
     assert nltk.download(["punkt", "stopwords"]) and calls.pop() == (("stopwords", None), {})
-    for args, options in (
-        *((("stopwords",), {}), (("punkt", "there"), {})),
-        *((("punkt",), {"force": True}), ((), {})),
-    ):
-        assert nltk.download(*args, **options) == "downloaded"
-        assert nltk.downloader.download(*args, **options) == "downloaded"
+    force = {"force": True}
+    for args, options in ((["stopwords"], {}), (["punkt", "x"], {}), (["punkt"], force), ([], {})):
+        for own in (nltk, nltk.downloader):
+            assert own.download(*args, **options) == "downloaded"

@@ -4,7 +4,7 @@ import json
 import os
 import platform
 import signal
-import threading
+from multiprocessing.pool import ThreadPool
 
 import pytest
 from programs import COMPILED, output_of
@@ -93,16 +93,14 @@ def test_the_pages_of_one_step_serve_the_next():
 
 @pytest.mark.slow
 def test_a_command_keeps_memory_and_compiled_programs(tmp_path):
-    output_of(
-        """
+    code = """
         from siamese.cli.main import main
         from siamese.compat.process import keep_memory
         assert main(["data", "absent.csv"]) == 2 and keep_memory.cache_info().currsize
         import jax
         jax.jit(lambda x: x @ x.T)(jax.numpy.ones((9, 9)))
-        """,
-        XDG_CACHE_HOME=str(tmp_path),
-    )
+    """
+    output_of(code, XDG_CACHE_HOME=str(tmp_path))
     assert any((tmp_path / "siamese" / "xla").iterdir())
 
 
@@ -144,8 +142,6 @@ def test_in_another_thread_nothing_is_changed_and_nothing_is_raised():
             handlers.append(signal.getsignal(signal.SIGINT))
         signals.raise_received()
 
-    before = signal.getsignal(signal.SIGINT)
-    thread = threading.Thread(target=in_a_thread)
-    thread.start()
-    thread.join()
-    assert handlers == [before]
+    with ThreadPool(1) as threads:
+        threads.apply(in_a_thread)
+    assert handlers == [signal.getsignal(signal.SIGINT)]

@@ -75,9 +75,6 @@ def test_the_names_of_older_numpys_and_jax_are_known():
         read_plain_pickle(pickle.dumps(np.arange(3, dtype=">i4"), 3))
 
 
-# ---- Files ----
-
-
 def test_an_old_single_file_and_weights_alone_are_read(tmp_path):
     only = {"flat_weights": [np.ones(2, "f4")]}
     old = {**only, "step": 3, "flat_state": [], "slots": [np.zeros(2)], "history": {"_values": {}}}
@@ -126,10 +123,6 @@ def corpus(tmp_path_factory):
     return directory, [*files, bomb]
 
 
-def read(path):
-    return read_course_model(path) if path.name.endswith(".pkl.gz") else read_arrays(path)
-
-
 RUNS_IN_PYTHON = (
     *("os.system-0", "os.system-5", "eval-2", "eval-4", "op-GLOBAL", "op-INST", "op-OBJ"),
     *("op-STACK_GLOBAL", "op-STACK_GLOBAL-memo", "op-NEWOBJ", "op-NEWOBJ_EX"),
@@ -168,6 +161,7 @@ def test_nothing_in_the_corpus_runs_and_all_is_refused(corpus, monkeypatch):
         monkeypatch.setattr(module, "MAX_BYTES", 16 << 20)
     directory, files = corpus
     for path in files:
+        read = read_course_model if path.name.endswith(".pkl.gz") else read_arrays
         tracemalloc.start()  # It sees what Python and NumPy take.
         with pytest.raises(CheckpointError) as refused:
             read(path)

@@ -5,7 +5,6 @@ Trax's Loop are read here because the grader reads them.
 """
 
 import functools
-import random
 from collections import defaultdict
 
 import golden
@@ -41,9 +40,6 @@ def padded(questions, rows, length, pad):
     return np.array([questions[i] + [pad] * (length - len(questions[i])) for i in rows])
 
 
-# ---- Siamese ----
-
-
 @pytest.mark.parametrize(
     "sizes", [{"vocab_size": 41699, "d_model": 128}, {"vocab_size": 200, "d_model": 16}]
 )
@@ -61,8 +57,6 @@ def test_siamese(sizes, mode, change):
         names = (serial, "trax.layers.core.Embedding", serial, pure, pure)
         assert types == [f"<class '{name}'>" for name in names]
 
-
-# ---- TripletLossFn ----
 
 PAIR = {"v1": golden.ASSIGNMENT_V1, "v2": golden.ASSIGNMENT_V2}
 FOUR = {
@@ -99,28 +93,24 @@ def test_the_assignments_cell_prints_a_half_until_2022():
     assert f"Triplet Loss: {siamese.TripletLossFn(**PAIR)}" == "Triplet Loss: 0.703507661819458"
 
 
-# ---- train_model ----
+SCHEDULE = trax.lr.warmup_and_rsqrt_decay(400, 0.01)  # the third argument in 2020
 
 
-def call_of_2020(Siamese, TripletLoss, train_generator, val_generator, output_dir="model/"):
-    """The call of the edition of 2020: the schedule is the third argument."""
-    schedule = trax.lr.warmup_and_rsqrt_decay(400, 0.01)
+def call_of_2020(Siamese, TripletLoss, train_generator, val_generator):
     generators = {"train_generator": train_generator, "val_generator": val_generator}
-    return train_model(Siamese, TripletLoss, schedule, **generators, output_dir=output_dir)
+    return train_model(Siamese, TripletLoss, SCHEDULE, **generators, output_dir="model/")
 
 
-def call_of_2020_by_position(Siamese, TripletLoss, *rest, output_dir="model/"):
-    schedule = trax.lr.warmup_and_rsqrt_decay(400, 0.01)
-    return siamese.edition(2020).train_model(Siamese, TripletLoss, schedule, *rest, output_dir)
+def call_of_2020_by_position(*functions_and_generators):
+    Siamese, TripletLoss, *rest = functions_and_generators
+    return siamese.edition(2020).train_model(Siamese, TripletLoss, SCHEDULE, *rest, "model/")
 
 
-@pytest.mark.parametrize(
-    "function",
-    [
-        *(train_model, siamese.edition(2022).train_model, siamese.edition(2023).train_model),
-        *(call_of_2020, call_of_2020_by_position, OF_2020["train_model"]),
-    ],
-)
+CALLS = [train_model, siamese.edition(2022).train_model, siamese.edition(2023).train_model]
+CALLS += [call_of_2020, call_of_2020_by_position, OF_2020["train_model"]]
+
+
+@pytest.mark.parametrize("function", CALLS)
 def test_train_model(function, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     batches = [data_generator(Q1, Q2, batch_size=2, pad=1, shuffle=False) for _ in range(2)]
@@ -130,13 +120,8 @@ def test_train_model(function, tmp_path, monkeypatch):
     (task,), (eval_task,) = loop._tasks, loop._eval_tasks
     assert str(task.loss_layer) == "TripletLoss_in2"
     assert isinstance(task.optimizer, trax.optimizers.adam.Adam)
-    assert task._optimizer.opt_params == {
-        "weight_decay_rate": jnp.array(1e-5),
-        "b1": jnp.array(0.9),
-        "b2": jnp.array(0.999),
-        "eps": jnp.array(1e-5),
-        "learning_rate": jnp.array(0.01),
-    }
+    adam = {"weight_decay_rate": 1e-5, "b1": 0.9, "b2": 0.999, "eps": 1e-5, "learning_rate": 0.01}
+    assert task._optimizer.opt_params == {name: jnp.array(value) for name, value in adam.items()}
     for step in (1, 200, 400, 401, 1600):  # Trax's warm-up ends one step after the 400
         expected = 0.01 * min(step / 401, (401 / step) ** 0.5)
         assert float(task.learning_rate(step)) == pytest.approx(expected)
@@ -164,15 +149,6 @@ def unit(angles):
     return np.stack([np.cos(angles), np.sin(angles)], axis=1)
 
 
-def labelled_pairs(count):
-    draw = random.Random(5)
-    sides = [
-        [[draw.randint(2, 90) for _ in range(draw.randint(1, 17))] for _ in range(count)]
-        for _ in range(2)
-    ]
-    return *map(as_objects, sides), np.array([draw.randint(0, 1) for _ in range(count)])
-
-
 def own_generator(Q1, Q2, batch_size, pad=1, shuffle=True):
     """A learner's generator, for what `classify` asks of it: rows of 24, another padding than ours."""
     assert not shuffle and len(Q1) == len(Q2) == batch_size
@@ -184,9 +160,11 @@ def own_generator(Q1, Q2, batch_size, pad=1, shuffle=True):
     ("batch_size", "threshold"), [(32, 0.7), (32, 0.75), (16, 0.7), (16, 0.8), (64, 0.7)]
 )
 def test_classify(batch_size, threshold, generator):
-    first, second, y = labelled_pairs(128)
     vocab = defaultdict(lambda: 0, {"<PAD>": 1, "a": 2})
     draw, table = np.random.RandomState(0), {}
+    lengths, y = draw.randint(1, 18, (2, 128)), draw.randint(0, 2, 128)
+    sides = ([draw.randint(2, 91, length).tolist() for length in side] for side in lengths)
+    first, second = map(as_objects, sides)
     for start in range(0, 128, batch_size):
         sides = (side[start : start + batch_size] for side in (first, second))
         batch = next(generator(*sides, batch_size, 1, shuffle=False))

@@ -15,29 +15,24 @@ from hypothesis.extra.numpy import arrays
 from trax import layers as tl
 
 from siamese import ShapeError, TripletLoss, TripletLossFn, edition
-from siamese.course.loss import (
-    CLOSEST,
-    DIRECTIONS,
-    REDUCTIONS,
-    closest_negative,
-    hinge,
-    loss_from_scores,
-    mean_negative,
-)
+from siamese.course import loss as losses
+from siamese.course.loss import closest_negative, hinge, loss_from_scores, mean_negative
 from siamese.course.similarity import cosine_similarity, l2_normalize, similarity_matrix
 
 
-def as_jax(function):
-    """The function on JAX arrays of float64: the documents' numbers have eight digits."""
-    return lambda *args: function(*(jax.numpy.asarray(a, float) for a in args))
+def compiled(function):
+    """The function on JAX arrays: of float32, where float64 is not enabled."""
+
+    def run(*args, **options):
+        return jax.jit(partial(function, **options))(*(jax.numpy.asarray(a, float) for a in args))
+
+    return run
 
 
-in_float64 = pytest.mark.parametrize(
-    "run", [lambda f: f, lambda f: as_jax(jax.jit(f))], ids=["numpy", "jit"]
-)
+both = pytest.mark.parametrize("run", [lambda f: f, compiled], ids=["numpy", "jit"])
 
 
-@in_float64
+@both
 def test_the_documents_cosines(run):
     with jax.enable_x64(True):
         for v1, v2, expected in golden.COSINE:
@@ -167,20 +162,13 @@ cosines = st.floats(-1, 1).map(lambda x: round(x, 3))
 same_matrices = st.integers(2, 5).flatmap(
     lambda n: st.tuples(arrays(np.float64, (n, n), elements=cosines), arrays(bool, (n, n)))
 )
-choices = {"closest": CLOSEST, "direction": DIRECTIONS, "reduction": REDUCTIONS}
+choices = {
+    "closest": losses.CLOSEST,
+    "direction": losses.DIRECTIONS,
+    "reduction": losses.REDUCTIONS,
+}
 choices["margin"] = [0.0, 0.25, 1.5]
 options = st.fixed_dictionaries({name: st.sampled_from(some) for name, some in choices.items()})
-
-
-def compiled(function):
-    def run(*args, **options):
-        arrays = (jax.numpy.asarray(a, jax.numpy.float32) for a in args)
-        return jax.jit(partial(function, **options))(*arrays)
-
-    return run
-
-
-both = pytest.mark.parametrize("run", [lambda f: f, compiled], ids=["numpy", "jit"])
 
 
 # A row without a negative below its positive, and two whose closest negative is a tie with it.
@@ -236,8 +224,8 @@ def test_value_equals_the_loop(case, chosen):
         np.testing.assert_allclose(loss, expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("closest", CLOSEST)
+@pytest.mark.parametrize("direction", losses.DIRECTIONS)
+@pytest.mark.parametrize("closest", losses.CLOSEST)
 def test_compiled_value_and_gradient_equal_the_loops_in_float64(closest, direction):
     options = {"closest": closest, "direction": direction}
     draw = np.random.RandomState(2)
@@ -275,13 +263,10 @@ def test_gradients_at_kinks():
 def test_dot_products_below_minus_two_are_negatives_like_others(run):
     """The lecture's mask of -2 is below any cosine, but not below dot products of longer vectors."""
     scores = np.array([[-5.0, -4.0, -3.0], [-6.0, -5.0, -7.0], [-9.0, -3.0, -2.5]])
-    for closest in CLOSEST:
+    for closest in losses.CLOSEST:
         options = {"closest": closest, "direction": "both"}
         expected = pytest.approx(reference.triplet_loss(scores, **options), rel=1e-6)
         assert float(run(loss_from_scores)(scores, **options)) == expected
-
-
-# ---- The editions ----
 
 
 def test_the_calls_that_the_questions_document():
@@ -332,10 +317,6 @@ def test_precision_follows_the_scores(dtype, tolerance):
     np.testing.assert_allclose(np.asarray(found, np.float64), expected, atol=tolerance)
     if dtype != "bfloat16":
         assert loss_from_scores(golden.SCORES.astype(dtype)).dtype == dtype
-
-
-def test_lists_and_integers_will_do():
-    scores = np.array([[2, 1, 0], [1, 2, 1], [0, 0, 1]])
-    expected = reference.triplet_loss(scores)
-    for form in (scores.tolist(), scores, jax.numpy.asarray(scores)):
-        assert float(loss_from_scores(form)) == pytest.approx(expected, abs=1e-6)
+    whole = np.array([[2, 1, 0], [1, 2, 1], [0, 0, 1]])
+    for form in (whole.tolist(), whole, jax.numpy.asarray(whole)):
+        assert float(loss_from_scores(form)) == pytest.approx(reference.triplet_loss(whole))

@@ -6,6 +6,7 @@ import json
 import random
 import re
 import signal
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -40,17 +41,12 @@ def assert_same_weights(model, other):
         np.testing.assert_array_equal(a, b)
 
 
-def questions(n=150, seed=0):
+def generators():
     """Pairs of token lists in which the second is a shuffled copy of the first, with one word changed."""
-    draw = np.random.RandomState(seed)
-    q1 = [draw.randint(2, VOCAB, draw.randint(2, 10)).tolist() for _ in range(n)]
+    draw = np.random.RandomState(0)
+    q1 = [draw.randint(2, VOCAB, draw.randint(2, 10)).tolist() for _ in range(150)]
     q2 = [[*draw.permutation(q)[1:].tolist(), int(draw.randint(2, VOCAB))] for q in q1]
-    return q1, q2
-
-
-def generators(seed=34):
-    random.seed(seed)
-    q1, q2 = questions()
+    random.seed(34)
     return (data_generator(q1[:120], q2[:120], BATCH), data_generator(q1[120:], q2[120:], BATCH))
 
 
@@ -73,24 +69,20 @@ def stock(output_dir):
     return cell(light_model, TripletLoss, schedule, *drawn_batches(), output_dir)
 
 
-# ---- The course's loop ----
-
-
 def test_it_is_trax_s_loop_with_trax_s_figures(tmp_path, capsys):
     ours = made(str(tmp_path / "ours"), batches=drawn_batches())
     theirs = stock(str(tmp_path / "theirs"))
     assert isinstance(ours, training.Loop) and type(theirs) is training.Loop
-    printed = []
+    results = []
     for loop in (ours, theirs):
         capsys.readouterr()
         loop.run(3)
-        printed.append(re.sub(r"in .* secs", "", capsys.readouterr().out))
-    assert printed[0] == printed[1] and "Step      1: train TripletLoss" in printed[0]
-    histories = [loop.history.get("train", "metrics/TripletLoss") for loop in (ours, theirs)]
-    assert histories[0] == histories[1]
+        printed = re.sub(r"in .* secs", "", capsys.readouterr().out)
+        files = {path.name for path in Path(loop.output_dir).iterdir()}
+        results.append((printed, files, loop.history.get("train", "metrics/TripletLoss")))
+    assert results[0] == results[1]
+    assert "Step      1: train TripletLoss" in printed and "model.pkl.gz" in files
     assert_same_weights(ours.model, theirs.model)
-    files = [{path.name for path in (tmp_path / name).iterdir()} for name in ("ours", "theirs")]
-    assert files[0] == files[1] and "model.pkl.gz" in files[0]
     # Each goes on in the other's directory; stock Trax saved its first step.
     assert made(str(tmp_path / "theirs")).step == 1
     assert stock(str(tmp_path / "ours")).step == 3
@@ -129,18 +121,15 @@ def test_arguments_of_another_kind_are_refused_with_the_way_out(arguments, words
         train_model(*functions, *third, train_generator=train, val_generator=valid)
 
 
-# ---- Files ----
-
-
 def test_a_second_run_in_one_directory_goes_on(tmp_path):
     first = made(tmp_path, model=small_siamese)
     first.run(3)
     second = made(tmp_path, model=small_siamese)
     assert second.step == 3
     assert_same_weights(first.model, second.model)
-    for saved, slots in zip(first._trainer_per_task[0].slots, second._trainer_per_task[0].slots):
-        for a, b in zip(saved, slots, strict=True):
-            np.testing.assert_array_equal(a, b)
+    slots = (jax.tree.leaves(loop._trainer_per_task[0].slots) for loop in (first, second))
+    for a, b in zip(*slots, strict=True):
+        np.testing.assert_array_equal(a, b)
     second.run(2)
     saved, weights = read_course_model(tmp_path), jax.tree.leaves(second.model.weights)
     assert saved.step == 5 and len(saved.weights) == 3
@@ -162,9 +151,6 @@ def test_another_models_checkpoint_is_refused_and_left_alone_and_a_missing_file_
     (tmp_path / "model.weights.npy.gz").unlink()
     with pytest.raises(CheckpointError, match=r"Cannot read .*missing .*model\.weights\.npy\.gz"):
         made(tmp_path)
-
-
-# ---- How a run ends ----
 
 
 @pytest.mark.parametrize("batches", [5, 2])
@@ -194,8 +180,7 @@ def test_other_generators_that_end_are_named_too(tmp_path):
 
 def test_an_error_of_the_generator_reaches_the_caller_and_the_run_can_go_on():
     def failing(train):
-        yield next(train)
-        yield next(train)
+        yield from itertools.islice(train, 2)
         raise KeyError("no such question")
 
     train, valid = generators()
@@ -240,8 +225,6 @@ def test_ctrl_c_stops_after_the_step_which_is_saved(tmp_path, caplog):
     assert made(tmp_path).step == 3
 
 
-# ---- Collapse ----
-
 STUCK = {"lr_schedule": lambda step: 0.0, "eval_at": lambda step: step % 10 == 0}
 
 
@@ -260,9 +243,7 @@ def test_a_run_that_ends_collapsed_says_so_once(year, caplog):
 
 
 def set_equal_vectors(loop):
-    ones = [np.ones_like(array) for array in jax.tree.leaves(loop.model.weights)]
-    structure = jax.tree.structure(loop.model.weights)
-    loop.update_weights_and_state(weights=jax.tree.unflatten(structure, ones))
+    loop.update_weights_and_state(weights=jax.tree.map(np.ones_like, loop.model.weights))
 
 
 def test_a_run_that_learns_says_nothing(caplog):
@@ -278,9 +259,6 @@ def test_a_long_run_that_stays_collapsed_says_so_before_its_end(caplog, monkeypa
     monkeypatch.setattr(loop, "_finish", lambda: said.append(caplog.text.count(COLLAPSE)))
     loop.run(30)
     assert said == [1] and "at step 20" in caplog.text
-
-
-# ---- Devices ----
 
 
 @pytest.mark.slow

@@ -4,15 +4,8 @@ from functools import partial
 
 import numpy as np
 import pytest
-from stock_trax import (
-    GOLDEN_LOSSES,
-    SETTINGS,
-    batches_and_vocabulary,
-    losses_of,
-    schedule,
-    start_on_the_forget_gate,
-    stock_steps,
-)
+import stock_trax
+from stock_trax import GOLDEN_LOSSES, SETTINGS, losses_of, schedule, stock_steps
 
 from siamese import Siamese, TripletLossFn, edition, fast_forward, train_model
 from siamese.course.answers import _vectors as compiled_vectors
@@ -29,20 +22,14 @@ TOLERANCE = {"course": 1e-5, "quick": 2e-3}
 
 def ours(name, steps, fast):
     """The same through siamese's functions; `fast` runs both questions through the tower as one batch."""
-    data, vocab = batches_and_vocabulary(SETTINGS[name]["batch"])
+    data, vocab = stock_trax.batches_and_vocabulary(SETTINGS[name]["batch"])
     model = partial(Siamese, vocab.size, SETTINGS[name]["d_model"])
-    loop = train_model(
-        (lambda: fast_forward(model())) if fast else model,
-        edition(2022).TripletLoss,
-        iter(data),
-        iter(data),
-        output_dir=None,
-        lr_schedule=schedule(name),
-        random_seed=34,
-        eval_at=lambda step: False,
-    )
+    make = (lambda: fast_forward(model())) if fast else model
+    batches = iter(data), iter(data)
+    options = {"lr_schedule": schedule(name), "random_seed": 34, "eval_at": lambda step: False}
+    loop = train_model(make, edition(2022).TripletLoss, *batches, output_dir=None, **options)
     if name == "quick":
-        start_on_the_forget_gate(loop)
+        stock_trax.start_on_the_forget_gate(loop)
     return losses_of(loop, steps), tower_weights(loop.eval_model)["embedding"]
 
 
@@ -59,7 +46,6 @@ def test_the_steps_equal_those_of_the_cells_in_stock_trax(name, steps):
             losses, GOLDEN_LOSSES[name][:steps], rtol=0, atol=TOLERANCE[name]
         )
         if not fast:  # The loss alone says little while it stays near 0.5: the weights moved alike.
-            # (The course's four steps move them by 1e-4 at most; the same programs give the same bits.)
             expected, atol = stock[-1].new_weights["embedding"], 1e-6 if name == "course" else 1e-4
             np.testing.assert_allclose(embedding, expected, rtol=0, atol=atol)
 

@@ -133,9 +133,6 @@ def test_a_large_cluster_gives_a_bounded_random_choice():
     assert some == again != other
 
 
-# ---- Pairs, the course's split, the real Quora rows ----
-
-
 def test_columns_must_fit_and_labels_be_0_or_1():
     with pytest.raises(ShapeError, match="question1 has 2 entries and question2 has 1"):
         QuestionPairs(["a", "b"], ["c"], [1, 0])

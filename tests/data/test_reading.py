@@ -84,8 +84,6 @@ def parquet(columns):
     return data.getvalue()
 
 
-# -- Formats ----------------------------------------------------------------------------------
-
 ORDER = [5, 4, 3, 0, 1, 2]
 SAME = {
     "the course's": delimited(),
@@ -124,8 +122,6 @@ def test_a_missing_package_is_named(tmp_path, monkeypatch, module):
     with pytest.raises(MissingDependencyError, match="pip install py"):
         read_pairs(file_of(tmp_path, content))
 
-
-# -- This file gives these pairs --------------------------------------------------------------
 
 HEAD = "question1,question2,label\n"
 GLUE = "id\tquestion1\tquestion2\tis_duplicate\n"
@@ -170,8 +166,6 @@ def test_this_file_gives_these_pairs(tmp_path, kind):
     assert pairs.report.findings == findings
     assert pairs.report.rows == len(expected) + sum(pairs.report.count(k) for k in ("bad", "empty"))
 
-
-# -- This file gives these questions ----------------------------------------------------------
 
 TWO = ["how far?", "how, old?"]
 BY = [{"by": "me"}, {"by": "you"}]
@@ -243,8 +237,6 @@ def test_this_file_gives_these_questions(tmp_path, kind):
 def test_ids_to_remove(tmp_path, content, ids):
     assert read_ids(file_of(tmp_path, content))[0] == ids
 
-
-# -- This file is refused with this sentence --------------------------------------------------
 
 GOOD = '{"question1": "a", "question2": "b", "is_duplicate": 1}\n'
 REFUSED = {  # content, options, parts of the message
@@ -326,9 +318,6 @@ def test_arguments_that_cannot_be_read_with(tmp_path):
             read_pairs(path, **dict([option.split("=")]))
 
 
-# -- Tables in memory -------------------------------------------------------------------------
-
-
 def test_tables_in_memory_are_read_as_files_are():
     pd, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
     columns = {"title1": ["A?", "C?", None], "title2": ["B?", "D?", "E?"], "label": [1, 0, 1]}
@@ -370,8 +359,6 @@ def test_values_that_json_lacks_become_text():
         {"when": None, "n": None, "price": None, "day": "03:04:00", "nested": None},
     ]  # fmt: skip
 
-
-# -- Properties -------------------------------------------------------------------------------
 
 fields = st.text(st.sampled_from('ab,\t\n" '), max_size=8).filter(str.strip)
 tables = st.lists(st.tuples(fields, fields, st.sampled_from("01")), min_size=1, max_size=8)

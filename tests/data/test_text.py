@@ -84,8 +84,6 @@ def test_every_model_but_the_courses_reads_folded_text():
     assert TrainConfig.preset("best").folded and not TrainConfig().folded
 
 
-# ---- Lines that stand in many texts ----
-
 SIGNATURE, TEMPLATE = "Sent from my phone", "### What did you expect?"
 NUMBERS = count()
 

@@ -79,17 +79,6 @@ def test_quora_questions_equal_nltk_with_its_own_data(quora_csv, shared):
         assert word_tokenize(text) == tokens, text
 
 
-def course_vocabulary(tokens1, tokens2):
-    """The assignment's cell: a defaultdict filled pair by pair."""
-    vocab = defaultdict(lambda: 0)
-    vocab["<PAD>"] = 1
-    for one, two in zip(tokens1, tokens2):
-        for word in one + two:
-            if word not in vocab:
-                vocab[word] = len(vocab) + 1
-    return vocab
-
-
 texts = st.sampled_from(["a b c", "B a?", "c c d", "", "can't", "D? a", "é \ud83d", "<PAD>"])
 questions = st.lists(st.sampled_from(["a", "b", "c", "A", "B", "?", "<PAD>", "é"]), max_size=5)
 
@@ -97,7 +86,11 @@ questions = st.lists(st.sampled_from(["a", "b", "c", "A", "B", "?", "<PAD>", "é
 @given(st.lists(st.tuples(questions, questions), max_size=8))
 def test_any_pairs_number_as_the_courses_loop(pairs):
     sides = [[pair[side] for pair in pairs] for side in (0, 1)]
-    assert dict(Vocabulary.from_pairs(*sides)) == course_vocabulary(*sides)
+    vocab = defaultdict(lambda: 0, {"<PAD>": 1})  # the assignment's cell
+    for word in (word for one, two in pairs for word in one + two):
+        if word not in vocab:
+            vocab[word] = len(vocab) + 1
+    assert dict(Vocabulary.from_pairs(*sides)) == vocab
 
 
 @given(st.lists(st.tuples(texts, texts), max_size=10), st.integers(1, 4), st.booleans())
@@ -138,19 +131,16 @@ def test_folded_is_applied_in_building_counting_looking_and_encoding():
         assert list(Vocabulary.from_pairs(*pairs, **options)) == ["<PAD>", *words]
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
+def test_bad_arguments():
+    for make, message in (
         (lambda: Vocabulary("a b"), "word_tokenize"),
         (lambda: Vocabulary(["a", 5]), "not 5"),
         (lambda: Vocabulary.from_pairs(["a b"], ["c"]), "list of tokens"),
         (lambda: Vocabulary.from_pairs([["a"]], []), "1 questions and tokens2 0"),
         (lambda: Vocabulary().encode([5]), "not 5"),
-    ],
-)
-def test_bad_arguments(make, message):
-    with pytest.raises(ArgumentError, match=message):
-        make()
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            make()
 
 
 def test_unknown_words_have_ids_of_their_own():

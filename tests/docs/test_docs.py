@@ -4,8 +4,6 @@ The reference is the thing itself: a file that is there, the command's own parse
 pages build without a warning is `make docs`.)
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 import shlex
@@ -17,6 +15,7 @@ from command_flags import FLAGS
 from corpus_parts import pairs_of_length, write_pairs
 
 import siamese
+from examples import github_issues
 from siamese.cli.main import build_parser
 from tools import run_readme
 
@@ -150,6 +149,20 @@ def test_python_blocks_run_or_say_why_not(page, tmp_path, monkeypatch):
     code = "\n".join(code for code in codes if not code.startswith(NOT_RUN))
     code = code.replace("n_steps=20", "n_steps=2")  # Does it run?
     exec(compile(code, page.name, "exec"), {"__name__": "__main__"})
+
+
+ISSUES = {(117, 101), (123, 104), (128, 114), (132, 112), (133, 115), (138, 118)}  # duplicates
+
+
+def test_the_example_ranks_the_duplicates_among_a_projects_issues_first():
+    """Each issue once, with an earlier one; five of the six duplicates are among the first six pairs."""
+    file = Path(github_issues.__file__).with_suffix(".json")
+    pairs = github_issues.duplicates(github_issues.read_issues(file), threshold=0.6)
+    ranking = [(pair.issue, pair.earlier) for pair in pairs]
+    assert len({*ranking[:6]} & ISSUES) == 5 and {*ranking} >= ISSUES
+    assert all(issue > earlier for issue, earlier in ranking)
+    assert len({pair.issue for pair in pairs}) == len(pairs)
+    assert all(pair.is_duplicate == (pair.similarity > 0.6) for pair in pairs)
 
 
 # ---- The README: its length, its commands in order, word by word ----

@@ -78,9 +78,8 @@ def test_the_best_threshold_lies_midway_between_scores_or_beyond_all():
 def test_neighbouring_floats_are_told_apart_in_their_own_precision(dtype, low):
     scores = np.array([dtype(low), np.nextafter(dtype(low), dtype(2))])
     threshold = best_threshold(scores, [0, 1])
-    # As NumPy compares: a Python float is rounded to the array's type.
-    assert (scores > threshold).tolist() == [False, True]
-    assert (scores.astype(np.float64) > threshold).tolist() == [False, True]
+    for some in (scores, scores.astype(np.float64)):  # NumPy rounds a Python float to its type.
+        assert (some > threshold).tolist() == [False, True]
 
 
 def labelled(seed, n, slope=9.0):
@@ -129,9 +128,6 @@ def test_baselines_are_the_commoner_answer_and_overlap():
     assert figures([1, 1, 1, 0, 1])["always yes"].accuracy == pytest.approx(0.8)
 
 
-# ---- Calibration ----
-
-
 def drawn(n, seed=0):
     generator = np.random.default_rng(seed)
     scores = generator.uniform(-1, 1, n)
@@ -171,8 +167,6 @@ def test_the_error_is_that_of_scikit_learns_bins_of_equal_mass():
     expected = (abs(1 - 0.2) + abs(3 - 2.4)) / 6
     assert expected_calibration_error(probabilities, labels, 2) == pytest.approx(expected)
 
-
-# ---- The report ----
 
 GENERATOR = np.random.default_rng(0)
 LABELS = GENERATOR.random(80) < 0.4

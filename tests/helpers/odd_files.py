@@ -93,17 +93,6 @@ BYTES = {
 }
 
 
-def write_files(folder: Path) -> list[Path]:
-    """Writes all of them into `folder`; returns the files."""
-    folder.mkdir(parents=True, exist_ok=True)
-    files = BYTES | {name: text.encode() for name, text in TEXTS.items()}
-    for good, content in GOOD.items():
-        files |= {f"{change}-{good}": make(content) for change, make in CHANGES.items()}
-    for name, content in files.items():
-        (folder / name).write_bytes(content)
-    return [folder / name for name in files]
-
-
 # ---- Commands ----
 
 MOST_LINES = 25  # of messages
@@ -146,9 +135,16 @@ def make_folder(folder: Path) -> list:
     texts = ["how far is it?", "how old are you?"]
     options = {"path": folder / "index", "model": model}
     QuestionIndex.build(make_detector(threshold=0.4), texts, **options).close()
+    files = BYTES | {name: text.encode() for name, text in TEXTS.items()}
+    for good, content in GOOD.items():
+        files |= {f"{change}-{good}": make(content) for change, make in CHANGES.items()}
+    (folder / "files").mkdir()
+    for name, content in files.items():
+        (folder / "files" / name).write_bytes(content)
     (folder / "loop").symlink_to(folder / "loop")
-    paths = [folder / name for name in ("missing", "loop", "files")]
-    return [*write_files(folder / "files"), *paths, Path("/dev/null"), Path("x" * 5000)]
+    paths = [folder / "files" / name for name in files]
+    paths += [folder / name for name in ("missing", "loop", "files")]
+    return [*paths, Path("/dev/null"), Path("x" * 5000)]
 
 
 def run_one(folder: Path, command: str, path: Path) -> int:

@@ -19,6 +19,19 @@ COMPILED = {
 }
 
 
+def without(*packages):
+    """Code in front of a program: packages that cannot be found, whether installed or not."""
+    return f"""
+import importlib.abc, sys
+class NotInstalled(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {packages}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, NotInstalled())
+import siamese
+"""
+
+
 def run(code, *flags, arguments=(), stdin="", **environment):
     """Runs the code in a new interpreter; returns the finished process."""
     paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]

@@ -5,8 +5,6 @@ tests/course/notebooks, the loss of 2023 is written out below. Weights are dicts
 `siamese.nn.tower`: "embedding", "lstm/kernel" and "lstm/bias".
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import random

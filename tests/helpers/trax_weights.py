@@ -1,7 +1,5 @@
 """A model's files as Trax's Loop writes them, for tests that have no Trax."""
 
-from __future__ import annotations
-
 import gzip
 import pickle
 from pathlib import Path

@@ -59,16 +59,6 @@ def test_masked_a_question_is_the_same_alone_and_in_company_and_numpy_equals_jax
         np.testing.assert_allclose(alone, together[-1], rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("copies", [1, 8])  # by NumPy, by JAX
-def test_unmasked_each_question_has_its_own_power_of_two(copies):
-    weights, rows = weights_of(COURSE), [[5], [5, 6], [5, 6, 7], list(range(2, 11)), []]
-    vectors = Encoder(COURSE, weights).encode(rows * copies)
-    for row, size, vector in zip(rows * copies, (1, 2, 4, 16, 1) * copies, vectors):
-        expected = encode_few(weights, padded([row], size), COURSE)[0] if row else 0
-        np.testing.assert_allclose(vector, expected, rtol=0, atol=1e-6)
-    assert Encoder(COURSE, weights).encode([]).shape == (0, D_MODEL)
-
-
 def test_dropout_zeroes_its_share_and_keeps_the_mean():
     tokens = jnp.where(jnp.arange(5000) % 5 == 0, PAD, 7).reshape(50, 100)
     x, places = dropped(jnp.ones((500, 20)), tokens, tokens, Dropout(0.3, 0.2), jax.random.key(1))

@@ -131,9 +131,6 @@ def test_the_cosine_of_a_sum_is_the_mean_of_its_parts_cosines(use):
     assert len({joined.fingerprint, *(other.fingerprint for other in others)}) == 4
 
 
-# ---- Objects and sentence-transformers ----
-
-
 @pytest.mark.parametrize(
     ("dtype", "scale"),
     [
@@ -203,9 +200,6 @@ def test_a_sentence_transformers_model(monkeypatch):
         find_encoder("small-model")
 
 
-# ---- Names, and packages that are missing ----
-
-
 def test_names_of_encoders_are_known_without_loading(tmp_path, monkeypatch):
     (tmp_path / "questions.txt").write_text("Chapter 5\n")
     (tmp_path / "run").mkdir()
@@ -252,8 +246,6 @@ def test_a_package_of_another_version_is_one_error(tmp_path, monkeypatch):
         with pytest.raises(DataError, match=r"is damaged or of another version \(.*pip install"):
             load.__wrapped__()
 
-
-# ---- Questions as typed: names and addresses stay ----
 
 SLIPS = {
     "Why did you recieve it, and beacuse of what?": "Why did you receive it, and because of what?",

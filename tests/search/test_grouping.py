@@ -23,11 +23,6 @@ def unit(n, d=6):
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def reference_pairs(vectors, threshold):
-    scores = vectors.astype(np.float64) @ vectors.T.astype(np.float64)
-    return {(i, j) for i in range(len(vectors)) for j in range(i) if scores[i, j] > threshold}
-
-
 def rows_of(found):
     return {frozenset(member.row for member in group) for group in found}
 
@@ -49,17 +44,11 @@ def test_pairs_equal_the_whole_matrix(monkeypatch, vectors, threshold):
     if vectors.shape[1] == 64:  # Vectors that decay are shortened first.
         assert linkage.upper_bounds(vectors, threshold).shape[1] < 64
     i, j, cosines, least = strongest_pairs(vectors, threshold)
-    pairs = [*zip(j.tolist(), i.tolist())]
-    assert len(pairs) == len(set(pairs)) and set(pairs) == reference_pairs(vectors, threshold)
+    pairs, scores = [*zip(j.tolist(), i.tolist())], np.float64(vectors) @ np.float64(vectors).T
+    expected = [(a, b) for a in range(len(vectors)) for b in range(a) if scores[a, b] > threshold]
+    assert sorted(pairs) == expected
     np.testing.assert_allclose(cosines, np.vecdot(vectors[i], vectors[j]), atol=1e-6)
     assert least == threshold
-
-
-def scipy_groups(vectors, threshold):
-    tree = hierarchy.linkage(vectors.astype(np.float64), "average", "cosine")
-    labels = hierarchy.fcluster(tree, 1 - threshold, "distance")
-    found = {frozenset(np.flatnonzero(labels == g).tolist()) for g in set(labels)}
-    return {group for group in found if len(group) > 1}
 
 
 @pytest.mark.parametrize("most_pairs", [100, 4_000_000])
@@ -68,7 +57,10 @@ def test_average_linkage_is_scipys(monkeypatch, most_pairs, threshold):
     monkeypatch.setattr(linkage, "MOST_PAIRS", most_pairs)
     vectors = unit(250)
     found = duplicate_groups(vectors, threshold)
-    assert rows_of(found) == scipy_groups(vectors, threshold)
+    tree = hierarchy.linkage(np.float64(vectors), "average", "cosine")
+    labels = hierarchy.fcluster(tree, 1 - threshold, "distance")
+    expected = (frozenset(np.flatnonzero(labels == g).tolist()) for g in set(labels))
+    assert rows_of(found) == {group for group in expected if len(group) > 1}
     labels = average_linkage(vectors, threshold, parts=average_linkage(vectors, 0.95))
     np.testing.assert_array_equal(labels, average_linkage(vectors, threshold))
     sizes = [len(group) for group in found]

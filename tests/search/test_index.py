@@ -1,7 +1,4 @@
-"""QuestionIndex: a dict and an index built anew are the reference; edge cases, damage, other connections.
-
-The order of hits: test_ranking.py.
-"""
+"""QuestionIndex: a dict and an index built anew are the reference; edge cases, damage, connections."""
 
 import datetime
 import json

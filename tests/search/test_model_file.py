@@ -134,8 +134,6 @@ def test_two_processes_never_hold_a_run_and_the_second_is_refused(tmp_path):
         pass
 
 
-# ---- Models ----
-
 WORDS = Vocabulary(["how", "old", "are", "you"])
 TOWER = {"vocab_size": WORDS.size, "d_model": 4, "mask_padding": True, "bidirectional": False}
 VOCABULARY = {"words": list(WORDS.words), "folded": False, "unknown_ids": 0}

@@ -79,21 +79,16 @@ def test_no_cosine_is_above_1():
     assert match_questions(detector, ["a", "b"], ["c"]) == [[(0, 1.0)], [(0, 1.0)]]
 
 
-def changed_index(detector, folder):
-    """An index with removed and added questions, and the same opened again."""
-    index = QuestionIndex.build(detector, random_questions(400), path=folder / "i")
-    index.remove(range(0, 30, 3))
-    index.add(["How FAR is “rice”, rice rice?", *random_questions(15, seed=5)])
-    index.add("zanzibars how")  # "zanzibar" in another form
-    index.remove([405, 17])
-    return index, QuestionIndex.open(folder / "i", detector)
-
-
 @pytest.mark.parametrize("make, weight", [(make_detector, 0.6), (make_mixed_detector, 0.75)])
 def test_hybrid_is_the_weighted_sum_of_both_over_the_union(make, weight, tmp_path):
     detector, question = make(threshold=0.5), "how far is rice ?"
     detector.calibration = lambda cosine: (np.asarray(cosine) + 1) / 2
-    index, loaded = changed_index(detector, tmp_path)
+    index = QuestionIndex.build(detector, random_questions(400), path=tmp_path / "i")
+    index.remove(range(0, 30, 3))
+    index.add(["How FAR is “rice”, rice rice?", *random_questions(15, seed=5)])
+    index.add("zanzibars how")  # "zanzibar" in another form
+    index.remove([405, 17])
+    loaded = QuestionIndex.open(tmp_path / "i", detector)
     assert index.vector_weight == loaded.vector_weight == weight
     texts = {entry["id"]: entry["question"] for entry in index.entries}
     words = bm25_by_hand(texts.values(), question)

@@ -39,9 +39,9 @@ def test_a_list_is_encoded_though_a_worker_is_killed(tmp_path, monkeypatch):
     corpus_detector().save(tmp_path / "model")
     (tmp_path / "in").mkdir()
     for part in range(4):
-        rows = range(part * 100, part * 100 + 100)
+        rows = [*enumerate(questions)][part * 100 :][:100]
         with open(tmp_path / "in" / f"{part}.csv", "w", newline="") as file:
-            csv.writer(file).writerows([["id", "question"], *([i, questions[i]] for i in rows)])
+            csv.writer(file).writerows([["id", "question"], *rows])
     encode = ray_encode.Encode
 
     class Killed(encode):

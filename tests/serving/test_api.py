@@ -6,7 +6,6 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from http.client import HTTPConnection
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +17,12 @@ from siamese.cli.main import build_parser, main
 from siamese.errors import ArgumentError
 from siamese.search.index import QuestionIndex
 
+pytest.importorskip("requests")
 pytest.importorskip("fastapi")
 pytest.importorskip("uvicorn")
 pytest.importorskip("prometheus_client")
 
+import requests
 from running import running
 
 from siamese.serving import api
@@ -50,17 +51,14 @@ def address():
 
 
 def ask(address, path, body=None, **headers):
-    """(status, JSON value or text, headers); a body that is a list of bytes is sent in chunks."""
-    connection = HTTPConnection(address.removeprefix("http://"), timeout=60)
+    """(status, JSON value or text, headers); a body that is an iterator is sent in chunks."""
     data = json.dumps(body).encode() if isinstance(body, dict) else body
     headers = {name.replace("_", "-"): value for name, value in headers.items()}
     headers = {"Content-Type": "application/json", **headers}
-    connection.request("GET" if body is None else "POST", path, data, headers)
-    answer = connection.getresponse()
-    text = answer.read().decode()
-    connection.close()
+    ways = {"headers": headers, "timeout": 60}
+    answer = requests.request("GET" if body is None else "POST", address + path, data=data, **ways)
     is_json = answer.headers["Content-Type"] == "application/json"
-    return answer.status, json.loads(text) if is_json else text, answer.headers
+    return answer.status_code, answer.json() if is_json else answer.text, answer.headers
 
 
 def post(address, what, **body):

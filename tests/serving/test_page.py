@@ -20,17 +20,17 @@ HARMFUL = "how far\nis <img src=x onerror=alert(1)> \x1b[31m \u202e ?"
 QUESTIONS = [HARMFUL, *random_questions(200)]
 
 
-def calibrated():
-    calibration = fit_calibration(np.linspace(-1, 1, 100), np.arange(100) > 60)
-    return make_detector(threshold=0.9, calibration=calibration)
-
-
-@pytest.fixture(params=[(1280, calibrated), (390, make_curve_detector)], ids=["1280", "390"])
+@pytest.fixture(params=[1280, 390])
 def served(request):
     """(address, width, index) with a model that decides by the cosine, and one by a probability."""
-    width, make = request.param
+    width, calibration = (
+        request.param,
+        fit_calibration(np.linspace(-1, 1, 100), np.arange(100) > 60),
+    )
+    calibrated = make_detector(threshold=0.9, calibration=calibration)
+    detector = calibrated if width > 1000 else make_curve_detector()
     options = {"ids": ["=1+1", *map(str, range(200))], "columns": [{"of": {"name": "li"}}] * 201}
-    index = QuestionIndex.build(make(), QUESTIONS, **options)
+    index = QuestionIndex.build(detector, QUESTIONS, **options)
     with running(index, key="sécrèt ł") as address:
         yield address, width, index
 

@@ -75,8 +75,6 @@ def test_two_habits_of_the_course_cost_one_case_each_and_the_hint_says_so():
     assert failure.actual == "vocab is changed" and "this costs one case" in failure.hint
 
 
-# ---- Editions ----
-
 TURNED = "(v1, v2.T)", "(v2, v1.T)"
 
 
@@ -139,9 +137,6 @@ def test_the_loss_may_be_written_in_tensorflow():
         return tf.reduce_sum(sum(tf.maximum(margin - positive + n, 0.0) for n in terms))
 
     assert "TensorFlow edition" in checks.check_triplet_loss_fn(TripletLossFn).note
-
-
-# ---- The tables ----
 
 
 @functools.cache

@@ -102,7 +102,7 @@ def test_what_a_notebook_does_costs_no_marks_of_right_functions(marks, student):
 
 
 @slow
-def test_the_notebooks_of_this_repository_and_files_that_are_none(marks):
+def test_notebooks_of_this_repository_files_that_are_none_and_pages(marks):
     rows = rows_of(marks)
     assert (rows["solution"]["total"], rows["solution"]["remarks"]) == ("20.0", "")
     assert rows["old"]["accuracy_at"] == "10.0"
@@ -110,9 +110,7 @@ def test_the_notebooks_of_this_repository_and_files_that_are_none(marks):
         assert (rows[student]["out_of"], rows[student]["notebook"]) == ("0.0", "")
         assert f"not graded: DataError: {words}" in rows[student]["remarks"]
 
-
-@slow
-def test_a_page_names_the_mistakes_and_escapes_what_students_wrote(marks):
+    # A page names the mistakes, and escapes what students wrote.
     page = (marks / "feedback" / "=fails" / "x.html").read_text(encoding="utf-8")
     assert "<h2>accuracy_at: 10 of 10</h2>" in page and "&lt;script&gt;" in page
     assert "<script>" not in page

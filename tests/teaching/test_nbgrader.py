@@ -37,10 +37,11 @@ def test_a_class_of_five_has_equal_marks(tmp_path):
         command = [sys.executable, "-m", "nbgrader", *command]
         subprocess.run(command, cwd=tmp_path, env=env, check=True, capture_output=True)
 
-    (tmp_path / "nbgrader_config.py").write_text(
-        'c = get_config()\nc.CourseDirectory.course_id = "siamese"\nc.Execute.timeout = 600\n'
-        "c.ClearSolutions.enabled = False  # the student notebooks have their blanks already\n"
+    config = 'c = get_config()\nc.CourseDirectory.course_id = "siamese"\nc.Execute.timeout = 600\n'
+    config += (
+        "c.ClearSolutions.enabled = False\n"  # The student notebooks have their blanks already.
     )
+    (tmp_path / "nbgrader_config.py").write_text(config)
     source = tmp_path / "source" / STEM / f"{STEM}.ipynb"
     source.parent.mkdir(parents=True)
     source.write_bytes((ROOT / "notebooks" / "student" / f"{STEM}.ipynb").read_bytes())

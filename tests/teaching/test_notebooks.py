@@ -1,7 +1,5 @@
 """The notebooks: made from their sources, up to date; a student's run to their end without an answer."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -9,6 +9,7 @@ import pytest
 from golden import SCORES
 
 pytest.importorskip("matplotlib")
+pytest.importorskip("IPython")
 
 import matplotlib.pyplot as plt
 
@@ -28,12 +29,6 @@ def test_curves_and_histograms_hold_their_numbers_and_leave_the_settings():
     assert dict(plt.rcParams) == before and not plt.get_fignums()
 
 
-def dashed(figure):
-    """Where the boxes of the closest negatives stand."""
-    boxes = [p for p in figure.axes[0].patches if p.get_linestyle() == (0, (3, 1.2))]
-    return [(round(box.get_y() + 0.46), round(box.get_x() + 0.46)) for box in boxes]
-
-
 @pytest.mark.parametrize(
     ("scores", "options", "expected"),
     [  # the lecture's matrix: the values 0.3, 0.1, 0.3 (or -0.8), -0.2
@@ -49,15 +44,13 @@ def dashed(figure):
 )  # fmt: skip
 def test_the_closest_negative_of_each_row_has_a_dashed_box(scores, options, expected):
     figure = plot_similarity_matrix(scores, **options)
-    assert sorted(dashed(figure)) == sorted(expected)
+    boxes = [p for p in figure.axes[0].patches if p.get_linestyle() == (0, (3, 1.2))]  # dashed
+    places = [(round(box.get_y() + 0.46), round(box.get_x() + 0.46)) for box in boxes]
+    assert sorted(places) == sorted(expected)
     figure.savefig(io.BytesIO(), format="png")
 
 
-# ---- The unit circle ----
-
-
 def test_the_drawing_needs_no_network_and_two_of_them_do_not_disturb_each_other():
-    pytest.importorskip("IPython")
     text = (resources.files("siamese") / "teaching" / "circle.html").read_text("utf-8")
     assert len(text.splitlines()) <= 120 and not re.search(r"https?:|src=|import ", text)
     one, two = (set(re.findall(r"circle-\w+", drag_circle().data)) for _ in range(2))
@@ -66,7 +59,6 @@ def test_the_drawing_needs_no_network_and_two_of_them_do_not_disturb_each_other(
 
 @pytest.mark.slow
 def test_the_drawing_in_a_browser(browser):
-    pytest.importorskip("IPython")
     page, errors = browser.new_page(viewport={"width": 390, "height": 900}), []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.set_content(drag_circle().data)

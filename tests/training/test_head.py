@@ -11,7 +11,6 @@ from corpus_parts import write_pairs
 from small_models import WORDS, make_detector
 
 from siamese import DuplicateDetector, QuestionIndex, QuestionPairs, TrainConfig, Trainer
-from siamese.cli.main import main
 from siamese.errors import ArgumentError, DataError
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.search.encoders import find_encoder
@@ -217,13 +216,9 @@ def test_a_run_of_a_head_goes_on_bit_for_bit_and_keeps_the_model_s_tower(tmp_pat
         assert (Trainer(pairs, config, **options).total_steps < 500) == (epochs == 1)
 
 
-# ---- The command ----
-
-
 @pytest.fixture
-def train(tmp_path, monkeypatch, capsys):
+def train(tmp_path, monkeypatch, run):
     """Function of flags: `siamese train` on 40 pairs, from vectors of words -> (code, out, err)."""
-    monkeypatch.chdir(tmp_path)
     pairs = questions_of(40, 0, askers=100)
     write_pairs(tmp_path / "mine.csv", pairs)
     topics = find_encoder(Topics())  # in place of the encoder that a command finds by its name
@@ -236,15 +231,13 @@ def train(tmp_path, monkeypatch, capsys):
     (tmp_path / "links.csv").write_text(text)
     make_detector().save(tmp_path / "tower")
 
-    def run(*flags, file="mine.csv", start="use"):
-        capsys.readouterr()
-        code = main(["train", "--questions", file, "--init-from", start, *flags])
-        return code, *capsys.readouterr()
+    def train(*flags, file="mine.csv", start=("--init-from", "use")):
+        return run("train", "--questions", file, *start, *flags)
 
-    return run
+    return train
 
 
-def test_the_command_teaches_a_head_and_replaces_no_model(train, monkeypatch, tmp_path, capsys):
+def test_the_command_teaches_a_head_and_replaces_no_model(train, monkeypatch, tmp_path):
     code, out, err = train()
     assert code == 0 and "ROC AUC" in out and "Saved in runs/head" in out, err
     assert "20 of them duplicates" in err and "raised the ROC AUC" in err
@@ -259,22 +252,24 @@ def test_the_command_teaches_a_head_and_replaces_no_model(train, monkeypatch, tm
         assert code == 2 and "--overwrite" in err
         assert (tmp_path / "runs/head/model.safetensors").read_bytes() == content
         # Where `general` has too few duplicates for its tower, all that was set is for the head.
-        general = ["train", "--questions", "mine.csv", "--preset", "general"]
-        capsys.readouterr()
-        assert main([*general, "--output", "runs/few", *many]) == 0
-        assert "Preset head: steps=2, batch_size=4, hard_negatives=0" in capsys.readouterr().err
+        general = functools.partial(train, "--preset", "general", start=())
+        code, _, err = general("--output", "runs/few", *many)
+        assert code == 0 and "Preset head: steps=2, batch_size=4, hard_negatives=0" in err
         monkeypatch.setattr("siamese.cli.training.TOWER_DUPLICATES", 0)
         # From an encoder's name: without --init-from.
-        assert main([*general, "--output", "runs/head"]) == 2
+        assert general("--output", "runs/head")[0] == 2
         assert (tmp_path / "runs/head/model.safetensors").read_bytes() == content
         for _ in range(2):  # The same run: it resumes.
             code, _, err = train(*many, "--output", "runs/run")
             assert code == 0, err
     monkeypatch.setattr("siamese.cli.training.TOWER_DUPLICATES", 21)
     monkeypatch.setattr("siamese.cli.training.USUALLY", ((50, 0.9),))
-    assert main(general) == 0
-    err = capsys.readouterr().err
-    assert "No tower: it needs 21 duplicates" in err and "Fewer than 50 were not tried" in err
+    code, _, err = general()
+    assert (
+        code == 0
+        and "No tower: it needs 21 duplicates" in err
+        and "Fewer than 50 were not tried" in err
+    )
     assert list(DuplicateDetector.load("runs/general").shares) == ["encoder", "head"]
 
 
@@ -302,7 +297,7 @@ def test_what_the_command_refuses_it_refuses_before_it_trains(train, monkeypatch
     ):  # fmt: skip
         code, _, err = train(*flags)
         assert code == 2 and re.search(message, err), (flags, err)
-    code, _, err = train(start="tower")
+    code, _, err = train(start=("--init-from", "tower"))
     assert code == 2 and "tower has no encoder" in err
 
 

@@ -62,8 +62,6 @@ def test_a_setting_that_does_not_fit_is_refused(setting, message):
         TrainConfig(d_model=4.0)
 
 
-# ---- Pairs and batches ----
-
 SMALL = TrainConfig.preset(
     "best", d_model=8, batch_size=8, pair_batch_size=6, hard_negatives=10, topic_block=4, warmup_steps=3,
     bidirectional=False, epochs=0.0, steps=9, eval_every=4, checkpoint_every=100, min_count=2,

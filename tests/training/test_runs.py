@@ -84,9 +84,6 @@ def run(two_steps, tmp_path):
     return shutil.copytree(two_steps, tmp_path / "run")
 
 
-# ---- Stopped, killed, resumed ----
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "stops"), [("course", (5, 7)), ("best", (2, 5, 7))])
 def test_stopped_once_or_twice_equals_never_stopped(corpus, tmp_path, name, stops):
@@ -155,9 +152,6 @@ def test_a_damaged_checkpoint_is_refused_and_not_overwritten(corpus, run):
         assert path.read_bytes() == damaged
 
 
-# ---- Collapse, NaN ----
-
-
 @pytest.mark.parametrize("edition", [2022, 2023])
 def test_a_collapsed_run_is_reported_once(corpus, caplog, edition, monkeypatch):
     """It keeps the course's threshold."""
@@ -185,9 +179,6 @@ def test_a_loss_that_is_not_a_number_ends_the_run_and_the_checkpoint_stays(corpu
     with pytest.raises(SiameseError, match="finite numbers at step 1"):
         train(corpus, learning_rate=float("inf"), output=run / "new")
     assert not list((run / "new").glob("*.safetensors"))
-
-
-# ---- The saved model ----
 
 
 def test_the_saved_model_answers_as_the_trained_one(corpus, tmp_path):
@@ -220,9 +211,6 @@ def test_a_model_is_saved_before_it_is_measured(corpus, tmp_path, capsys, monkey
     assert main(train) == 0
     out = capsys.readouterr().out
     assert "encoder: use, untrained" in out and "the untrained encoder is as good" in out
-
-
-# ---- Which rows train ----
 
 
 def test_one_label_is_refused_before_the_first_step(corpus, tmp_path, capsys):

@@ -100,12 +100,8 @@ def Siamese(vocab_size=41699, d_model=128, mode="train"):
     def normalize(x):
         return x / fastnp.sqrt(fastnp.sum(x * x, axis=-1, keepdims=True))
 
-    q_processor = tl.Serial(
-        tl.Embedding(vocab_size, d_model),
-        tl.LSTM(d_model),
-        tl.Mean(axis=1),
-        tl.Fn("Normalize", lambda x: normalize(x)),
-    )
+    last = tl.Mean(axis=1), tl.Fn("Normalize", lambda x: normalize(x))
+    q_processor = tl.Serial(tl.Embedding(vocab_size, d_model), tl.LSTM(d_model), *last)
     return tl.Parallel(q_processor, q_processor)
 
 
@@ -145,31 +141,23 @@ def train_model(
     Siamese, TripletLoss, lr_schedule, train_generator, val_generator, output_dir="model/"
 ):
     output_dir = os.path.expanduser(output_dir)
+    optimizer = trax.optimizers.Adam(0.01)
     train_task = training.TrainTask(
-        labeled_data=train_generator,
-        loss_layer=TripletLoss(),
-        optimizer=trax.optimizers.Adam(0.01),
-        lr_schedule=lr_schedule,
+        train_generator, TripletLoss(), optimizer, lr_schedule=lr_schedule
     )
     eval_task = training.EvalTask(labeled_data=val_generator, metrics=[TripletLoss()])
     return training.Loop(Siamese(), train_task, eval_tasks=[eval_task], output_dir=output_dir)
 
 
 small = partial(Siamese, vocab_size=size, d_model=16)
-training_loop = train_model(
-    small,
-    TripletLoss,
-    lr_schedule,
-    data_generator(train_Q1, train_Q2, batch_size, vocab["<PAD>"]),
-    data_generator(val_Q1, val_Q2, batch_size, vocab["<PAD>"]),
-)
+train_generator = data_generator(train_Q1, train_Q2, batch_size, vocab["<PAD>"])
+val_generator = data_generator(val_Q1, val_Q2, batch_size, vocab["<PAD>"])
+training_loop = train_model(small, TripletLoss, lr_schedule, train_generator, val_generator)
 training_loop.run(5)
 
 # %% Part 5: evaluation
-model = small()
-model.init_from_file(
-    "model/model.pkl.gz", weights_only=True, input_signature=trax.shapes.signature((res1, res2))
-)
+model, signature = small(), trax.shapes.signature((res1, res2))
+model.init_from_file("model/model.pkl.gz", weights_only=True, input_signature=signature)
 
 
 def classify(
@@ -177,15 +165,8 @@ def classify(
 ):
     accuracy = 0
     for i in range(0, len(test_Q1), batch_size):
-        q1, q2 = next(
-            data_generator(
-                test_Q1[i : i + batch_size],
-                test_Q2[i : i + batch_size],
-                batch_size,
-                vocab["<PAD>"],
-                shuffle=False,
-            )
-        )
+        part1, part2 = test_Q1[i : i + batch_size], test_Q2[i : i + batch_size]
+        q1, q2 = next(data_generator(part1, part2, batch_size, vocab["<PAD>"], shuffle=False))
         v1, v2 = model((q1, q2))
         for j in range(batch_size):
             res = np.dot(v1[j], v2[j].T) > threshold
@@ -210,7 +191,5 @@ def predict(
     return bool(d > threshold)
 
 
-answer = predict(
-    "When will I see you?", "When can I see you again?", 0.7, model, vocab, verbose=True
-)
-print("prediction:", answer)
+asked = "When will I see you?", "When can I see you again?"
+print("prediction:", predict(*asked, 0.7, model, vocab, verbose=True))
