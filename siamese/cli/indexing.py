@@ -188,7 +188,7 @@ def _pairs(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Resu
     allowed = decide and (lambda i, j: decide(vectors[i], vectors[j]))
     with elapsed(f"Comparing {counted(len(entries), 'question')}"):
         first, second, cosines, _ = strongest_pairs(vectors, least, allowed)
-    best = np.argsort(-cosines, kind="stable")[:MOST_PAIRS]
+    best = np.argsort(-cosines.round(6), kind="stable")[:MOST_PAIRS]
     if len(best) < len(cosines):
         note(f"There are too many pairs: only the {len(best):,} most similar are looked at.")
     first, second, cosines = first[best], second[best], cosines[best]
