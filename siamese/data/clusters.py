@@ -121,12 +121,8 @@ def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.
     DataError where there are too few groups for the parts.
     """
     what = "fractions must be two or more positive numbers that add to 1, such as (0.8, 0.1, 0.1)"
-    shares = np.array(
-        [
-            as_number(share, "each of the fractions that add to 1")
-            for share in as_list(fractions, what)
-        ]
-    )
+    each = "each of the fractions that add to 1"
+    shares = np.array([as_number(share, each) for share in as_list(fractions, what)])
     if len(shares) < 2 or not shares.min() > 0 or abs(shares.sum() - 1) > 1e-6:
         raise ArgumentError(f"{what}, not {fractions!r}.")
     seed = whole_number(seed, "seed", 0)

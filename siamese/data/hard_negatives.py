@@ -24,11 +24,8 @@ DIRECTIONS = 64  # singular vectors of the TF-IDF matrix, along which pairs are 
 class SimilarQuestions:
     """The training questions by their TF-IDF vectors; cosines are rounded, so that a resume agrees.
 
-    Args:
-      ids: token ids, a row for each distinct question.
-      rows: (rows1, rows2), int64 [pairs] each: the training pairs, as rows of `ids`.
-      clusters: (clusters1, clusters2), int64 [pairs] each: questions of one cluster are duplicates.
-      seed: of all draws.
+    `ids` are token ids, a row for each distinct question; `rows`, int64 (rows1, rows2) of [pairs], are the
+    training pairs as rows of them; `clusters`, as many, of which one holds duplicates; `seed` of all draws.
     """
 
     def __init__(self, ids: Ragged, rows: Any, clusters: Any, seed: int = 0):

@@ -89,10 +89,8 @@ class DuplicateDetector(Decisions):
         self.head = None if head is None else np.asarray(head, np.float32)
         parts = {"encoder": self.encoder, "head": self.head, "tower": tower}
         names = tuple(name for name, part in parts.items() if part is not None)
-        square = (getattr(self.encoder, "size", 0),) * 2
-        if self.head is not None and not (
-            self.head.shape == square and np.isfinite(self.head).all()
-        ):
+        square, head = (getattr(self.encoder, "size", 0),) * 2, self.head
+        if head is not None and not (head.shape == square and np.isfinite(head).all()):
             raise ArgumentError(
                 "A head is a square matrix of finite numbers over the vectors of an encoder; this one is "
                 f"{self.head.shape}."

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -39,12 +38,8 @@ def harmless(text: Any, keep: str = "") -> str:
 
 def excel_cell(value: Any) -> Any:
     """A cell that a spreadsheet does not take for a formula: an apostrophe before =, +, - and @ of text."""
-    if not isinstance(value, str) or not value.startswith(_FORMULA):
-        return value
-    try:
-        return value if math.isfinite(float(value)) else f"'{value}"
-    except ValueError:
-        return f"'{value}"
+    is_formula = isinstance(value, str) and value.startswith(_FORMULA)
+    return f"'{value}" if is_formula else value
 
 
 def csv_line(cells: Iterable[Any]) -> str:

@@ -77,9 +77,8 @@ def match_questions(
 
     A match is (place in `others`, cosine). ArgumentError for k below 1, or a text in place of a list.
     """
-    asked, stored = (
-        detector.encode(text_list(texts, "match_questions")) for texts in (questions, others)
-    )
+    lists = (text_list(texts, "match_questions") for texts in (questions, others))
+    asked, stored = map(detector.encode, lists)
     worded = np.flatnonzero(stored.any(axis=1))
     rows, products = top_k(stored[worded], asked, whole_number(k, "k", 1))
     matches = zip(worded[rows].tolist(), np.minimum(products, 1).tolist(), asked.any(axis=1))

@@ -152,9 +152,8 @@ class IndexFile:
         try:
             yield
         except sqlite3.ProgrammingError as error:
-            raise CheckpointError(
-                f"{self.path or 'The index'} was closed. Open it again."
-            ) from error
+            what = self.path or "The index"
+            raise CheckpointError(f"{what} was closed. Open it again.") from error
         except sqlite3.Error as error:
             name = getattr(error, "sqlite_errorname", "")
             why = next(why for starts, why in PROBLEMS if name.startswith(starts))
