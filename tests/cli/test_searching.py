@@ -35,7 +35,8 @@ def test_an_index_is_searched_changed_and_exported(tmp_path, run, old):
     hits = json.loads(run("search", old, "how far ?", "-k", "2", "--json")[1])["hits"]
     assert values(hits, "id", "columns") == [("5", {"by": "me"}), ("6", {"by": "you"})]
     assert "never seen: xyzzy" in run("search", old, "how xyzzy ?")[1]
-    (tmp_path / "more.csv").write_text("id,question,by\na,age of rice,u\n9,how do you cook,z\n")
+    text = "id,question,by,vector,column_vector\na,age of rice,u,1,2\n9,how do you cook,z,3,4\n"
+    (tmp_path / "more.csv").write_text(text)
     (tmp_path / "repeated.txt").write_text("How far ?\nlearn to cook\n")
     for file, numbers in (("more.csv", "11006"), ("more.csv", "00206"), ("repeated.txt", "10107")):
         shown = run("index", "add", old, file)[1].splitlines()
@@ -56,7 +57,10 @@ def test_an_index_is_searched_changed_and_exported(tmp_path, run, old):
     (tmp_path / "link.parquet").symlink_to(old)
     for path in ("mine.parquet", "link.parquet"):
         assert f"There is {path} already" in run("index", "export", old, path)[2]
-    assert parquet.read_table("out.parquet")["id"].to_pylist()[:4] == ["7", "8", "a", "9"]
+    table = parquet.read_table("out.parquet")
+    assert table["id"].to_pylist()[:4] == ["7", "8", "a", "9"]
+    assert table["column_vector"].to_pylist()[2:4] == ["2", "4"]  # each column one of its own
+    assert table["column_column_vector"].to_pylist()[2:4] == ["1", "3"]
 
 
 def test_a_list_of_questions_will_do_for_an_index(tmp_path, run, old):

@@ -20,6 +20,7 @@ from siamese.data.text import folded, has_words
 from siamese.errors import ArgumentError, DataError
 from siamese.search.detector import DuplicateDetector
 from siamese.search.encoders import valid_unicode
+from siamese.search.groups import with_columns
 from siamese.search.index.file import last_row, settings, write_settings
 from siamese.search.index.ranking import WordCounts, stems_of
 
@@ -220,11 +221,10 @@ def export_parquet(path: str | os.PathLike, entries: list[dict], vectors: np.nda
     from pyarrow import parquet
 
     table = {name: [entry[name] for entry in entries] for name in ("id", "question")}
-    for name in dict.fromkeys(name for entry in entries for name in entry["columns"]):
-        values = (entry["columns"].get(name) for entry in entries)
-        new = valid_unicode(name)  # UTF-8 has no lone surrogates.
-        new = f"column_{new}" if new in ("id", "question", "vector") else new
-        table[new] = list(map(_as_text, values))
+    names = dict.fromkeys(name for entry in entries for name in entry["columns"])
+    for new, name in zip([*with_columns({**table, "vector": None}, names)][3:], names):
+        # UTF-8 has no lone surrogates.
+        table[valid_unicode(new)] = [_as_text(entry["columns"].get(name)) for entry in entries]
     table = {name: pyarrow.array(values, pyarrow.string()) for name, values in table.items()}
     flat = pyarrow.array(vectors.ravel())
     table["vector"] = pyarrow.FixedSizeListArray.from_arrays(flat, vectors.shape[1])
