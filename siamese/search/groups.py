@@ -60,7 +60,7 @@ def duplicate_groups(vectors: Any, threshold: float | None = None) -> list[list[
         entries, vectors, detector, *_ = vectors.snapshot()
         texts = [entry["question"] for entry in entries]
         return groups_of(vectors, linked_labels(vectors, texts, detector, threshold))
-    cut = as_number(threshold, "threshold", -1, 1)
+    threshold = as_number(threshold, "threshold", -1, 1)
     try:
         vectors = np.asarray(vectors, np.float32).reshape(len(vectors), -1 if len(vectors) else 0)
         squares = np.vecdot(vectors, vectors)
@@ -69,7 +69,7 @@ def duplicate_groups(vectors: Any, threshold: float | None = None) -> list[list[
     if not ((squares == 0) | (abs(squares - 1) < 0.01)).all():
         what = "vectors of length 1, [n, d], or a QuestionIndex"
         raise ArgumentError(f"duplicate_groups takes {what}, not {vectors!r:.40}.")
-    return groups_of(vectors, average_linkage(vectors, cut))
+    return groups_of(vectors, average_linkage(vectors, threshold))
 
 
 def linked_labels(

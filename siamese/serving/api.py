@@ -109,8 +109,7 @@ def _add_questions(v1: APIRouter, index: QuestionIndex) -> None:
     @v1.post("/explain", response_model=schema.Explained)
     def explain_pair(body: schema.Pair) -> Response:
         """The cosine of two questions, and what each of their words does to it."""
-        explanation = explain(index.detector, body.question1, body.question2)
-        return answered(explanation.as_dict())
+        return answered(explain(index.detector, body.question1, body.question2).as_dict())
 
     @v1.post("/search", response_model=schema.Hits)
     def search(body: schema.Search) -> Response:

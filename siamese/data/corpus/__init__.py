@@ -74,5 +74,4 @@ def handwritten_questions() -> list[dict[str, str]]:
     mark), source (helpdesk, forum or everyday), near_miss (number, negation, direction or name, else "")
     and twin (the id of the question that a near miss nearly is).
     """
-    text = HANDWRITTEN.read_text("utf-8")
-    return list(csv.DictReader(text.splitlines()))
+    return list(csv.DictReader(HANDWRITTEN.read_text("utf-8").splitlines()))
