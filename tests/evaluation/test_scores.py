@@ -82,14 +82,10 @@ def test_neighbouring_floats_are_told_apart_in_their_own_precision(dtype, low):
         assert (some > threshold).tolist() == [False, True]
 
 
-def labelled(seed, n, slope=9.0):
-    rng = np.random.default_rng(seed)
-    scores = np.clip(rng.normal(0.6, 0.2, n), -1, 1)
-    return scores, rng.uniform(size=n) < expit(slope * (scores - 0.6))
-
-
 def test_the_fitted_threshold_is_where_the_curve_passes_one_half():
-    scores, labels = labelled(0, 1000, slope=12)
+    rng = np.random.default_rng(0)
+    scores = np.clip(rng.normal(0.6, 0.2, 1000), -1, 1)
+    labels = rng.uniform(size=1000) < expit(12 * (scores - 0.6))
     fit = fit_threshold(scores, labels)
     assert fit.threshold == pytest.approx(0.6, abs=0.04)
     assert fit.low < fit.threshold < fit.high < fit.low + 0.1
