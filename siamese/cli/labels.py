@@ -16,6 +16,7 @@ from siamese.compat.atomic import open_atomically
 from siamese.compat.progress import elapsed
 from siamese.data.clusters import clusters
 from siamese.data.pairs import QuestionPairs, read_pairs
+from siamese.data.readers.delimiter import DELIMITERS
 from siamese.data.readers.reading import open_rows
 from siamese.errors import ArgumentError, DataError
 from siamese.evaluation.asking import Answer, next_candidate, pair_key, shown, similar_candidates
@@ -278,7 +279,8 @@ def _read_answers(path: str, flags: argparse.Namespace) -> list[Answer]:
         return []
     options = reading.reading_options(flags, "bad_rows encoding")
     with open_rows(path, names={*HEADER}, **options) as rows:
-        is_ours = sorted(rows.header) == sorted(HEADER)
+        is_csv = rows.report.format in DELIMITERS.values() and not path.endswith(".gz")
+        is_ours = is_csv and sorted(rows.header) == sorted(HEADER)
         if is_ours and not [*rows]:
             return []
     pairs = read_pairs(path, **options) if is_ours else ()
