@@ -13,6 +13,7 @@ from trax.fastmath import numpy as fastnp
 from siamese import ArgumentError, ShapeError, Siamese, fast_forward
 from siamese.compat.trax_files import read_course_model
 from siamese.course.model import set_tower_weights, tower_weights
+from siamese.nn.tower import TowerConfig
 
 VOCAB, D, PAD = 30, 8, 1
 
@@ -21,9 +22,8 @@ def tokens(rows=6, length=8, vocab=VOCAB, seed=0):
     return np.random.RandomState(seed).randint(PAD, vocab, (rows, length)).astype(np.int32)
 
 
-def arrays(vocab=VOCAB, d=D):
-    draw = np.random.default_rng(3)
-    shapes = {"embedding": (vocab, d), "lstm/kernel": (2 * d, 4 * d), "lstm/bias": (4 * d,)}
+def arrays():
+    draw, shapes = np.random.default_rng(3), TowerConfig(VOCAB, D).shapes()
     return {name: draw.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
 
 

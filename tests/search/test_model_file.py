@@ -214,9 +214,8 @@ COURSE_VOCABULARY = Vocabulary(COURSE_WORDS)
 
 
 def write_arrays(path, rows, dtype=np.float32, count=3):
-    rng, d = np.random.default_rng(0), 4
-    shapes = [(rows, d), (2 * d, 4 * d), (4 * d,)][:count]
-    arrays = [rng.standard_normal(shape).astype(dtype) for shape in shapes]
+    draw, shapes = np.random.default_rng(0).standard_normal, TowerConfig(rows, 4).shapes()
+    arrays = [draw(shape).astype(dtype) for shape in [*shapes.values()][:count]]
     write_trax_weights(path, arrays)
     return arrays
 
