@@ -53,7 +53,7 @@ WRONG = {
     "cosine_similarity": [
         (lambda a, b: [a @ b / np.sqrt(a @ a) / np.sqrt(b @ b)], "one number is asked for"),
         (lambda a, b: round(a @ b / np.sqrt((a @ a) * (b @ b)), 3), "rounded"),
-        (lambda a, b: str(a @ b), "this is text"),
+        (lambda a, b: str(a @ b), "no number"), (lambda a, b: (a @ b, a), "no array of numbers"),
         (lambda a, b: solved.cosine_similarity(a, a), "never uses its argument b"),
     ],
     "mean_negative": [(lambda s: np.fill_diagonal(s.copy(), 0).sum(axis=1), "a step gives None"),
@@ -72,6 +72,8 @@ WRONG = {
         ((*EDITION_2022, "mean(loss1", "sum(loss1"), "a mixture of two editions: the hardest"),
         ((CLOSEST, f"fastnp.max({CLOSEST[15:]}"), "along axis 0"),
         ((CLOSEST, CLOSEST.removeprefix("fastnp.").replace("maximum", "max")), "of np, jnp or fastnp"),
+        ((CLOSEST, f"fastnp.max(0, {CLOSEST[15:-4]})"), "is an axis"),
+        (("(scores > positive[:, None])", "scores > positive[:, None]"), "in parentheses"),
         ((CLOSEST, SOFTPLUS.format("closest"), MEAN, SOFTPLUS.format("mean")), "softplus"),
         ((CLOSEST, CLOSEST[15:-4], MEAN, MEAN[15:-4], "return fastnp.sum(loss1 + loss2)",
           "return fastnp.maximum(0, fastnp.sum(loss1 + loss2))"), "the hinge comes after the mean"),
@@ -90,7 +92,7 @@ WRONG = {
     ],
     "Siamese": [
         (("LSTM(d_model)", "LSTM(d_model, mode=mode)"), "mode is handed to tl.LSTM"),
-        (("LSTM(d_model)", "LSTM"), "call tl.LSTM"), ((UNIT, "normalize"), "a function in tl.Fn"),
+        (("LSTM(d_model)", "LSTM()"), "call tl.LSTM"), ((UNIT, "normalize"), "a function in tl.Fn"),
         ((UNIT, 'tl.Fn("Normalize", lambda x: normalize)'), "as in lambda x: normalize(x)"),
         (("41699", "1000"), "with their defaults"),
     ],
@@ -98,6 +100,8 @@ WRONG = {
         (("data=train_generator", "data=next(train_generator)"), "not one of its batches"),
         (("    return training", "    training"), "is `return` missing"),
         (("eval_tasks=[eval_task]", "eval_task"), "by name the rest"),
+        (("eval_tasks=[eval_task]", "[eval_task]"), "by name the rest"),
+        (("Adam(0.01)", "Adam(trax.lr.constant(0.01))"), "the optimizer takes a number"),
     ],
     "accuracy_at": [(lambda s, y, t: np.mean((t < SCORES) == LABELS), "never uses its argument s"),
                     (lambda s, y, t: 100 * np.mean((s > t) == y), "percentage")],
@@ -121,9 +125,11 @@ WRONG = {
         (("range(len(part1))", "range(len(i))"), "i, batch_size and len(q1) are numbers"),
         (("in range(len(part1))", "in len(part1)"), "of a batch is range(len(q1))"),
         (("part1, part2, len", "part1[0], part2[0], len"), "questions are lists of ids"),
+        (("part1, part2 = test_Q1[i : i +", "part1, part2 = test_Q1[i :"), "from i to i + batch_size"),
     ],
     "predict": [
         (("vocab.get(word, 0)", "vocab[word]"), "with [] puts it in"),
+        (('1, vocab["<PAD>"]', 'vocab["<PAD>"], 1'), "the batch size comes third"),
         (("return cosine > threshold", "return cosine"), "True or False alone")],
 }  # fmt: skip
 

@@ -140,7 +140,7 @@ def _recording(log: list):
 def _expect_called(log: list, pad: int) -> None:
     hint = "make the batches with the argument data_generator"
     require(log, "data_generator was not called", hint)
-    hint = "the padding is what the vocabulary says: vocab['<PAD>']"
+    hint = "the batch size comes third, then what the vocabulary says, vocab['<PAD>']"
     for _, used, _ in log:
         require(used == pad, f"pad={used}", hint)
 

@@ -80,7 +80,7 @@ def _structure(fn) -> str:
         if hasattr(leaf, "_forward_fn") and leaf.n_in == 1:
             try:
                 output = leaf._forward_fn(np.sin(np.arange(60.0)).reshape(2, 5, 6))
-                effect = np.round(output, 3).tolist()
+                effect = np.round(np.asarray(output, float), 3).tolist()
             except Exception as error:
                 effect = type(error).__name__
         told.append(f"{leaves.index(leaf)} {leaf.name} {modes} {effect}")

@@ -37,7 +37,7 @@ def numbers(value: Any) -> np.ndarray:
             return array.astype(np.float64)
     except (TypeError, ValueError):
         pass
-    hint = "this is text: return the number itself" if isinstance(value, str) else ""
+    hint = "this is no number and no array of numbers: return that alone"
     raise Odd(f"{type(value).__name__}: {_short(repr(value))}", hint)
 
 
