@@ -101,7 +101,7 @@ def _easing_import_of_trax():
 def _old_names(jax: types.ModuleType) -> None:
     """jax.host_count, jax.interpreters.xla.DeviceArray: leaving or gone; Loop or the course ask for it."""
     jax.host_count = jax.process_count  # Its own warns, for Trax's user to read.
-    jax.interpreters.xla.DeviceArray = jax.Array
+    jax.interpreters.xla.DeviceArray = jax.interpreters.xla._DeviceArray = jax.Array
 
 
 def _light_inspect(assert_shape: types.ModuleType) -> None:

@@ -5,14 +5,9 @@ from __future__ import annotations
 import functools
 import logging
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
-from unittest import mock
 
-import jax
 import numpy as np
-from trax import fastmath
 from trax.supervised import training
 
 from siamese.compat.atomic import explained
@@ -37,7 +32,7 @@ class Loop(training.Loop):
     def __init__(self, model, task, **stock: Any):
         self._signals = StopSignals()
         self._loss, self._collapsed, self._has_warned = np.nan, 0, False
-        with keeping_generators(), _one_device(), explained(stock.get("output_dir") or "", "read"):
+        with keeping_generators(), explained(stock.get("output_dir") or "", "read"):
             super().__init__(model, task, **stock)
         self._saved_step = self._step
 
@@ -113,38 +108,3 @@ class Loop(training.Loop):
         pairs = self._batch_signature[0].shape[0]
         is_sum = loss(2 * pairs) > 1.5 * loss(pairs)
         return loss(pairs), pairs if is_sum else 1
-
-
-class Endless(Iterator):
-    """The batches of a generator; its end is a DataError, which names it."""
-
-    def __init__(self, batches: Iterator, name: str):
-        self._batches, self._name, self._count = batches, name, 0
-
-    def __next__(self) -> Any:
-        try:
-            batch = next(self._batches)
-        except StopIteration:
-            count = f"{self._count} batch" + "es" * (self._count != 1)
-            raise DataError(f"{self._name} ended after {count}: it must be endless.") from None
-        self._count += 1
-        return batch
-
-
-@contextmanager
-def _one_device() -> Iterator[None]:
-    """Shows Trax one device while it builds its objects: on several it would split the batch."""
-    if jax.local_device_count() > 1:
-        _say_that_one_is_used(jax.local_device_count())
-    names = ("local_device_count", "global_device_count")
-    with mock.patch.multiple(fastmath, **{name: lambda: 1 for name in names}):
-        yield
-
-
-@functools.cache
-def _say_that_one_is_used(count: int) -> None:
-    logger.warning(
-        "train_model uses one of %d devices: Trax would split the batch, and with it the negatives. "
-        "siamese train uses all of them.",
-        count,
-    )

@@ -9,9 +9,12 @@ import sys
 import types
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
+from logging import getLogger
 from typing import Any
+from unittest import mock
 
 import jax
+import numpy as np
 from absl import logging
 from trax import fastmath, jaxboard, shapes
 from trax import layers as tl
@@ -20,7 +23,7 @@ from trax.layers import base
 from trax.supervised import trainer_lib, training
 
 from siamese.compat.safe_pickle import read_plain_pickle
-from siamese.errors import ArgumentError, CheckpointError
+from siamese.errors import ArgumentError, CheckpointError, DataError, SiameseError
 
 # What `siamese.compat` calls after the import of Trax; each says what it mends, and why.
 MENDS: list[Callable[[], None]] = []
@@ -67,16 +70,56 @@ def _make_keys_outside_of_traces() -> None:
 
 
 @MENDS.append
-def _accept_eval_task() -> None:
-    """trax.supervised.training.Loop(eval_task=...): the name of eval_tasks in the notebooks of 2020."""
+def _accept_eval_task_and_several_devices() -> None:
+    """trax.supervised.training.Loop(eval_task=...): the name of eval_tasks in the notebooks of 2020.
+
+    On several devices it would split the batch, and calls what has left JAX: it is shown one.
+    """
     original = training.Loop.__init__
+    one = dict.fromkeys(("local_device_count", "global_device_count"), lambda: 1)
 
     @functools.wraps(original)
     def __init__(self, *args, eval_task=None, **kwargs):
         renamed = {} if eval_task is None else {"eval_tasks": eval_task}
-        original(self, *args, **kwargs, **renamed)
+        if jax.local_device_count() > 1:
+            _say_that_one_is_used(jax.local_device_count())
+        with mock.patch.multiple(fastmath, **one):
+            original(self, *args, **kwargs, **renamed)
 
     training.Loop.__init__ = __init__
+
+
+@functools.cache
+def _say_that_one_is_used(count: int) -> None:
+    words = "it would split the batch, and with it the negatives. siamese train uses all of them."
+    getLogger("siamese").warning("Trax's Loop uses one of %d devices: %s", count, words)
+
+
+@MENDS.append
+def _name_a_generator_that_ended() -> None:
+    """TrainTask, EvalTask: a bare StopIteration where a generator ends, no word for lists as batches."""
+
+    def counting(original, name: str, first: bool = False):
+        @functools.wraps(original)
+        def counted(self, *args, **options):
+            self._drawn = 0 if first else self._drawn
+            try:
+                result = original(self, *args, **options)
+            except StopIteration:
+                count = f"{self._drawn} batch" + "es" * (self._drawn != 1)
+                raise DataError(f"{name} ended after {count}: it must be endless.") from None
+            sample = jax.tree.leaves(self._sample_batch) or [None]
+            if not all(hasattr(array, "shape") for array in sample):
+                raise DataError(f"{name} must give batches of arrays, (q1, q2).")
+            self._drawn += 1
+            return result
+
+        return counted
+
+    tasks = {"train_generator": training.TrainTask, "val_generator": training.EvalTask}
+    for name, task in tasks.items():
+        task.__init__ = counting(task.__init__, name, first=True)
+        task.next_batch = counting(task.next_batch, name)
 
 
 @MENDS.append
@@ -109,13 +152,28 @@ def _read_plain_pickles_only() -> None:
     """pickle.load in Trax's readers: reads plain values only; a stranger's file could run any code."""
 
     def load(file):
-        return read_plain_pickle(file, str(getattr(file, "name", "the file")), shapes.ShapeDtype)
+        name = str(getattr(file, "name", "the file"))
+        values = read_plain_pickle(file, name, shapes.ShapeDtype)
+        # Trax asks for a state also where a file holds weights only.
+        has_weights = isinstance(values, dict) and "flat_weights" in values
+        return {"flat_state": (), **values} if has_weights else values
 
     plain = types.SimpleNamespace(**{**vars(pickle), "load": load})
     base.pickle = training.pickle = inputs.pickle = plain
 
 
 # ---- One sentence in place of a traceback through Trax's layers ----
+
+
+@MENDS.append
+def _let_own_errors_through() -> None:
+    """trax.layers.base.LayerError: hid the library's own sentence in a traceback of text."""
+
+    def __new__(cls, *args):
+        error = sys.exc_info()[1]
+        return error if isinstance(error, SiameseError) else Exception.__new__(cls, *args)
+
+    base.LayerError.__new__ = __new__
 
 
 @MENDS.append
@@ -144,27 +202,30 @@ def _name_missing_weights() -> None:
 
 @MENDS.append
 def _name_a_missing_question() -> None:
-    """trax.layers.Parallel: failed deep inside where one input is given for two."""
+    """trax.layers.Parallel: failed deep inside where one input is given for two, or no ids."""
+
+    def is_of_ids(x) -> bool:
+        return len(getattr(x, "shape", ())) > 1 and np.dtype(x.dtype).kind in "iu"
 
     def of_a_pair(method, thing):
         @functools.wraps(method)
         def checked(self, inputs, *args, **options):
-            is_pair = isinstance(inputs, (tuple, list)) or getattr(inputs, "ndim", 0) > 2
-            cause = None
-            if self.n_in != 2 or (is_pair and len(inputs) >= 2):
-                try:
-                    return method(self, inputs, *args, **options)
-                except (base.LayerError, AttributeError) as error:
-                    if self.n_in != 2 or all(len(getattr(x, "shape", ())) > 1 for x in inputs):
-                        raise
-                    cause = error
-            raise ArgumentError(f"Siamese takes two questions: give a pair of {thing}.") from cause
+            try:
+                return method(self, inputs, *args, **options)
+            except Exception as error:
+                is_pair = isinstance(inputs, (tuple, list)) and len(inputs) == 2
+                is_right = is_pair and all(map(is_of_ids, inputs))
+                if self.n_in != 2 or "Embedding" not in str(self) or is_right:
+                    raise
+                words = f"Siamese takes two questions: give a pair of {thing}."
+                raise ArgumentError(words) from error
 
         return checked
 
-    signatures = "signatures, as trax.shapes.signature((q1, q2)), [batch, length] each"
+    ids = "[batch, length] each, of whole numbers"
+    signatures = f"signatures, as trax.shapes.signature((q1, q2)), {ids}"
     tl.Parallel.init = of_a_pair(tl.Parallel.init, signatures)
-    tl.Parallel.__call__ = of_a_pair(tl.Parallel.__call__, "arrays, (q1, q2), [batch, length] each")
+    tl.Parallel.pure_fn = of_a_pair(tl.Parallel.pure_fn, f"arrays, (q1, q2), {ids}")
 
 
 class _OtherShapes(CheckpointError, IndexError):

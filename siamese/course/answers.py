@@ -85,8 +85,8 @@ def pair_scores(
     scores = []
     for start in range(0, len(Q1), batch_size):
         part1, part2 = Q1[start : start + batch_size], Q2[start : start + batch_size]
-        batch = next(iter(data_generator(part1, part2, batch_size, pad, shuffle=False)))
-        scores.append(_row_products(model, tuple(batch), len(part1)))
+        batches = data_generator(part1, part2, batch_size, pad, shuffle=False)
+        scores.append(_row_products(model, _first(batches), len(part1)))
     return np.concatenate(scores)
 
 
@@ -104,17 +104,25 @@ def predict(
     The other arguments are those of `classify`; `verbose` prints the ids, the cosine and the answer. Words
     that `vocab` does not know become 0 and do not enter it. A text without any words is a DataError.
     """
-    pad = _padding_id(vocab)
+    pad, threshold = _padding_id(vocab), as_number(threshold, "threshold")
     Q1, Q2 = ([word_ids(word_tokenize(text), vocab)] for text in (question1, question2))
     for name, Q in (("question1", Q1), ("question2", Q2)):
         if not Q[0]:
             raise DataError(f"{name} has no words.")
-    q1, q2 = next(data_generator(Q1, Q2, 1, pad))
+    q1, q2 = _first(data_generator(Q1, Q2, 1, pad))
     similarity = _row_products(model, (q1, q2), 1)[0]
     answer = bool(similarity > threshold)
     if verbose:
         print(f"q1 = {q1}\nq2 = {q2}\ncosine = {similarity:.6f}\nduplicate = {answer}")
     return answer
+
+
+def _first(batches: Any) -> tuple:
+    """The first batch of a data_generator: (q1, q2)."""
+    batch = next(iter(batches), None)
+    if not isinstance(batch, (tuple, list)) or len(batch) != 2:
+        raise ArgumentError("data_generator must yield batches (q1, q2): give the function itself.")
+    return tuple(batch)
 
 
 def _vectors(model: Any, batch: tuple) -> Any:

@@ -63,13 +63,9 @@ def TripletLossFn(
       >>> round(float(TripletLossFn([a, -b], [a, b], closest="hardest", reduction="mean")), 4)
       0.5
     """
-    shape1, shape2 = np.shape(v1), np.shape(v2)
-    if len(shape1) != 2 or shape1 != shape2:
-        raise ShapeError(
-            f"TripletLossFn takes two matrices of one shape [batch, d_model]; "
-            f"v1 has shape {shape1} and v2 {shape2}."
-        )
     scores = similarity_matrix(v1, v2, normalize=False)  # [batch, batch]
+    if len(v1) != len(v2):
+        raise ShapeError(f"v1 and v2 differ in their rows: {np.shape(v1)} and {np.shape(v2)}.")
     import jax.numpy as jnp  # Here, so that importing this module stays cheap.
 
     options = {"closest": closest, "reduction": reduction, "direction": direction}

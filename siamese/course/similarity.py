@@ -6,12 +6,13 @@ arrays.
 
 from __future__ import annotations
 
+import reprlib
 import sys
 from typing import Any
 
 import numpy as np
 
-from siamese.errors import ShapeError
+from siamese.errors import ArgumentError, ShapeError
 from siamese.nn.tower import unit_vectors
 
 
@@ -129,7 +130,11 @@ def array_namespace(*arrays: Any) -> Any:
 
 def as_float(xp: Any, x: Any) -> Any:
     """`x` as a floating array of that namespace: integers, and lists of them, become floats."""
-    x = xp.asarray(x)
+    try:
+        x = xp.asarray(x)
+        x = x.astype(np.float64) if x.dtype.kind in "OUS" else x
+    except (TypeError, ValueError):
+        raise ArgumentError(f"Vectors are rows of numbers, not {reprlib.repr(x)}.") from None
     if x.dtype.kind in "iub":
         return x.astype(np.float64 if xp is np else np.float32)
     return x

@@ -11,7 +11,7 @@ from typing import Any
 import trax
 from trax.supervised import training
 
-from siamese.compat.loop import Endless, Loop
+from siamese.compat.loop import Loop
 from siamese.compat.process import keeping_generators
 from siamese.errors import ArgumentError
 
@@ -102,15 +102,17 @@ def train_model(
     with keeping_generators():
         model, loss, metric = Siamese(), TripletLoss(), TripletLoss()
         optimizer = trax.optimizers.Adam(0.01)
-    train_batches, val_batches = (Endless(each, name) for name, each in generators.items())
+    for name, layer in {"Siamese": model, "TripletLoss": loss}.items():
+        if not isinstance(layer, trax.layers.Layer):
+            raise ArgumentError(f"{name}() must give a Trax layer, not {_name_of(layer)}.")
     # Each task takes its sample batch from the generator: that draw is the caller's.
     train_task = training.TrainTask(
-        labeled_data=train_batches,
+        labeled_data=train_generator,
         loss_layer=loss,
         optimizer=optimizer,
         lr_schedule=lr_schedule or trax.lr.warmup_and_rsqrt_decay(400, 0.01),
     )
-    eval_task = training.EvalTask(labeled_data=val_batches, metrics=[metric])
+    eval_task = training.EvalTask(labeled_data=val_generator, metrics=[metric])
     return Loop(
         model,
         train_task,

@@ -277,4 +277,4 @@ def test_of_four_devices_one_is_used_and_the_log_says_so_once():
     """)
     losses = json.loads(done.stdout.splitlines()[-1])
     np.testing.assert_allclose(losses, losses_of(made(), 2), rtol=1e-5)
-    assert done.stderr.count("train_model uses one of 4 devices") == 1, done.stderr
+    assert done.stderr.count("Loop uses one of 4 devices") == 1, done.stderr
