@@ -95,11 +95,9 @@ def TripletLoss(
 
     loss = partial(TripletLossFn, margin=margin, closest=closest, reduction=reduction)
     loss(np.eye(2), np.eye(2))  # Wrong options are an error here, not in the middle of training.
-
-    def masked(v1: Any, v2: Any, mask: Any) -> Any:
-        return loss(v1, v2, false_negative_mask=mask)
-
-    return tl.Fn("TripletLoss", masked if false_negative_mask else loss)
+    if false_negative_mask:
+        return tl.Fn("TripletLoss", lambda v1, v2, mask: loss(v1, v2, false_negative_mask=mask))
+    return tl.Fn("TripletLoss", loss)
 
 
 class Edition(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from jax.tree_util import tree_leaves
+from jax import tree
 from trax import layers as tl
 from trax.shapes import ShapeDtype
 
@@ -13,7 +13,6 @@ from siamese.compat.fast import named
 from siamese.compat.process import keeping_generators
 from siamese.course.similarity import l2_normalize
 from siamese.data.arguments import one_of, whole_number
-from siamese.errors import ShapeError
 
 
 @keeping_generators()
@@ -85,16 +84,9 @@ def tower_weights(model: Any) -> dict[str, np.ndarray]:
 
 
 def set_tower_weights(model: Any, weights: dict[str, np.ndarray]) -> None:
-    """Puts the arrays of `tower_weights`, float [vocab_size, d], [2 d, 4 d] and [4 d], into such a model.
-
-    A model without weights is initialised. Arrays of other shapes than the model's are a ShapeError.
-    """
-    if not tree_leaves(model.weights):
+    """Puts arrays shaped as those of `tower_weights` into such a model, initialised where it has none."""
+    if not tree.leaves(model.weights):
         model.init((ShapeDtype((1, 1), np.int32),) * 2)
-    for name, array in tower_weights(model).items():
-        if np.shape(weights[name]) != array.shape:
-            shape = np.shape(weights[name])
-            raise ShapeError(f"{name} has shape {shape}; the model needs {array.shape}.")
-    (_, (zero, _, select), *rest), shared = model.weights
-    lstm = (zero, ((weights["lstm/kernel"], weights["lstm/bias"]),), select)
-    model.weights = ((weights["embedding"], lstm, *rest), shared)
+    tower, shared = model.weights
+    arrays = [weights[name] for name in named(tower)]
+    model.weights = tree.unflatten(tree.structure(tower), arrays), shared

@@ -13,8 +13,8 @@ from siamese.errors import ArgumentError, DataError
 from siamese.nn.ragged import Ragged
 
 
-def whole_number(value: Any, name: str, least: int, most: float = math.inf) -> int:
-    """`value` as an int from `least` to `most`; bool is refused."""
+def whole_number(value: Any, name: str, least: int) -> int:
+    """`value` as an int of at least `least`; bool is refused."""
     try:
         if isinstance(value, bool):
             raise TypeError
@@ -23,8 +23,6 @@ def whole_number(value: Any, name: str, least: int, most: float = math.inf) -> i
         raise ArgumentError(f"{name} must be a whole number, not {value!r}.") from None
     if number < least:
         raise ArgumentError(f"{name} must be at least {least}, not {number}.")
-    if number > most:
-        raise ArgumentError(f"{name} must be at most {most}, not {number}.")
     return number
 
 
