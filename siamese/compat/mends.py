@@ -169,11 +169,11 @@ def _read_plain_pickles_only() -> None:
 def _let_own_errors_through() -> None:
     """trax.layers.base.LayerError: hid the library's own sentence in a traceback of text."""
 
-    def __new__(cls, *args):
+    def new(cls, *args):
         error = sys.exc_info()[1]
         return error if isinstance(error, SiameseError) else Exception.__new__(cls, *args)
 
-    base.LayerError.__new__ = __new__
+    base.LayerError.__new__ = new
 
 
 @MENDS.append

@@ -86,7 +86,7 @@ def pair_scores(
     for start in range(0, len(Q1), batch_size):
         part1, part2 = Q1[start : start + batch_size], Q2[start : start + batch_size]
         batches = data_generator(part1, part2, batch_size, pad, shuffle=False)
-        scores.append(_row_products(model, _first(batches), len(part1)))
+        scores.append(_row_products(model, next(iter(batches), None), len(part1)))
     return np.concatenate(scores)
 
 
@@ -109,20 +109,12 @@ def predict(
     for name, Q in (("question1", Q1), ("question2", Q2)):
         if not Q[0]:
             raise DataError(f"{name} has no words.")
-    q1, q2 = _first(data_generator(Q1, Q2, 1, pad))
-    similarity = _row_products(model, (q1, q2), 1)[0]
+    batch = next(iter(data_generator(Q1, Q2, 1, pad)), None)
+    similarity = _row_products(model, batch, 1)[0]
     answer = bool(similarity > threshold)
     if verbose:
-        print(f"q1 = {q1}\nq2 = {q2}\ncosine = {similarity:.6f}\nduplicate = {answer}")
+        print(f"q1 = {batch[0]}\nq2 = {batch[1]}\ncosine = {similarity:.6f}\nduplicate = {answer}")
     return answer
-
-
-def _first(batches: Any) -> tuple:
-    """The first batch of a data_generator: (q1, q2)."""
-    batch = next(iter(batches), None)
-    if not isinstance(batch, (tuple, list)) or len(batch) != 2:
-        raise ArgumentError("data_generator must yield batches (q1, q2): give the function itself.")
-    return tuple(batch)
 
 
 def _vectors(model: Any, batch: tuple) -> Any:
@@ -144,9 +136,11 @@ def _vectors(model: Any, batch: tuple) -> Any:
     return _COMPILED[model](batch, model.weights, model.state, model.rng)
 
 
-def _row_products(model: Any, batch: tuple, rows: int) -> np.ndarray:
+def _row_products(model: Any, batch: Any, rows: int) -> np.ndarray:
     """``dot(v1[j], v2[j])`` of the first `rows` rows: float [rows]."""
-    outputs = _vectors(model, batch)
+    if not isinstance(batch, (tuple, list)) or len(batch) != 2:
+        raise ArgumentError("data_generator must yield batches (q1, q2): give the function itself.")
+    outputs = _vectors(model, tuple(batch))
     shapes = [np.shape(vectors) for vectors in outputs] if np.iterable(outputs) else []
     if len(shapes) != 2 or len(shapes[0]) != 2 or shapes[0] != shapes[1] or shapes[0][0] < rows:
         raise ShapeError(

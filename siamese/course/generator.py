@@ -45,8 +45,7 @@ class data_generator(Iterator):
 
     def __init__(self, Q1: Any, Q2: Any, batch_size: int, pad: int = 1, shuffle: bool = True):
         self._batch_size = whole_number(batch_size, "batch_size", 1)
-        self._pad = whole_number(pad, "pad", -(2**31))
-        as_number(self._pad, "pad", -(2**31), 2**31 - 1)
+        self._pad = int(as_number(whole_number(pad, "pad", -(2**31)), "pad", -(2**31), 2**31 - 1))
         self._q1, self._q2 = token_rows(Q1, "Q1"), token_rows(Q2, "Q2")
         check_pairs(self._q1, self._q2, "Q1", "Q2")
         self._shuffle = bool(shuffle)

@@ -23,9 +23,7 @@ def l2_normalize(x: Any, axis: int = -1) -> Any:
     divides by zero. A vector whose squared length is too large or too small for its precision (float32:
     lengths above 1e19 or below 1e-16) is first divided by its largest magnitude.
 
-    Args:
-      x: float [..., d], or with the vectors along another `axis`; so is what is returned.
-      axis: the axis along which a vector runs.
+    `x` is float [..., d], or has its vectors along another `axis`, and so has the result.
 
     Example:
       >>> l2_normalize([3.0, 4.0]).tolist()
@@ -59,15 +57,8 @@ def _scale(xp: Any, x: Any, axis: int) -> Any:
 def cosine_similarity(v1: Any, v2: Any) -> Any:
     """Cosine of the angle between vectors: ``v1 · v2 / (|v1| |v2|)``, 0 where one of them is zero.
 
-    Args:
-      v1: float [d] or [..., d].
-      v2: float of the same shape; row i is compared with row i.
-
-    Returns:
-      A number, or float [...], from -1 to 1.
-
-    Raises:
-      ShapeError: where the shapes differ; broadcasting would compare rows that do not belong together.
+    v1 and v2 are float [d] or [..., d], row i beside row i; the result is float [...], from -1 to 1. Other
+    shapes are a ShapeError: broadcasting would compare rows that do not belong together.
 
     Example:
       >>> round(float(cosine_similarity([1, 2, 3], [1, 2, 3.5])), 4)
@@ -89,16 +80,9 @@ def cosine_similarity(v1: Any, v2: Any) -> Any:
 def similarity_matrix(v1: Any, v2: Any, *, normalize: bool = True) -> Any:
     """Cosine similarity of every row of v1 with every row of v2.
 
-    Args:
-      v1: float [n, d]; its rows become the rows of the matrix.
-      v2: float [m, d]; its rows become the columns.
-      normalize: False where the rows already have length 1, as those of the model have.
-
-    Returns:
-      float [n, m], from -1 to 1 where normalised; entry (i, j) compares ``v1[i]`` with ``v2[j]``.
-
-    Raises:
-      ShapeError: where an argument is not a matrix, or the vectors' sizes differ.
+    Of v1, float [n, d], and v2, float [m, d], entry (i, j) of the float [n, m] compares ``v1[i]`` with
+    ``v2[j]``, from -1 to 1. `normalize` is False where the rows have length 1 already, as those of the
+    model have. Other shapes are a ShapeError.
 
     Example:
       >>> similarity_matrix([[1.0, 0.0]], [[0.0, 2.0], [3.0, 0.0]]).tolist()
