@@ -99,8 +99,7 @@ WRONG = {
     "train_model": [
         (("data=train_generator", "data=next(train_generator)"), "not one of its batches"),
         (("    return training", "    training"), "is `return` missing"),
-        (("eval_tasks=[eval_task]", "eval_task"), "by name the rest"),
-        (("eval_tasks=[eval_task]", "[eval_task]"), "by name the rest"),
+        *((("eval_tasks=[eval_task]", e), "by name the rest") for e in ("eval_task", "[eval_task]")),
         (("Adam(0.01)", "Adam(trax.lr.constant(0.01))"), "the optimizer takes a number"),
     ],
     "accuracy_at": [(lambda s, y, t: np.mean((t < SCORES) == LABELS), "never uses its argument s"),

@@ -96,13 +96,8 @@ def test_each_editions_loss_is_right_and_has_its_name(edits, words):
 @pytest.mark.slow
 def test_both_answers_of_the_forum_are_right_and_told_apart():
     loss, averaged = changed("TripletLossFn", *EDITION_2022), changed("symmetric_loss")
-
-    def added(v1, v2, margin=0.25):
-        return loss(v1, v2, margin) + loss(v2, v1, margin)
-
-    def mixed(v1, v2, margin=0.25):
-        return (added if margin == 0.8 else averaged)(v1, v2, margin)
-
+    added = lambda v1, v2, margin=0.25: loss(v1, v2, margin) + loss(v2, v1, margin)  # noqa: E731
+    mixed = lambda *v, margin=0.25: (added if margin == 0.8 else averaged)(*v, margin)  # noqa: E731
     check = CHECKS["symmetric_loss"]
     assert "what the asker" in check(averaged).note
     assert "what the mentor in the forum answered" in check(added).note
