@@ -51,7 +51,7 @@ WRONG = [
     *((data_generator, {"batch_size": n}, ArgumentError, "batch_size") for n in (0, 2.0, None, True)),
     *((data_generator, {"pad": n}, ArgumentError, "pad") for n in ("<PAD>", -(2**31) - 1, 2**31)),
     (TripletLossFn, arrays((2, 3), (3, 3)), ShapeError, r"\(2, 3\).*\(3, 3\)"),
-    *((TripletLossFn, {"v1": v}, ArgumentError, "rows of numbers") for v in ([[1, 2], [3]], [["a"]])),
+    *((loss_from_scores, {"scores": s}, ArgumentError, "numbers") for s in ([[1, 2], [3]], [["a"]])),
     (TripletLossFn, arrays((1, 3), (1, 3)), ArgumentError, "at least 2"),
     (loss_from_scores, {"scores": np.ones((2, 3))}, ShapeError, r"square .*\(2, 3\)"),
     (loss_from_scores, {"closest": "nearest"}, ArgumentError, "'nearest'"),

@@ -107,8 +107,7 @@ def test_both_answers_of_the_forum_are_right_and_told_apart():
 def test_predict_takes_the_signature_of_the_tensorflow_edition():
     def predict(question1, question2, threshold, model, verbose=False):
         batches = [(([question1], [question2]), None)]  # as a tf.data.Dataset gives them
-        v1v2 = model.predict(batches, verbose=0)
-        v1, v2 = v1v2[:, : v1v2.shape[1] // 2], v1v2[:, v1v2.shape[1] // 2 :]
+        v1, v2 = np.split(model.predict(batches, verbose=0), 2, axis=1)
         if verbose:
             print(question1, question2)
         return np.sum(v1 * v2) > threshold
