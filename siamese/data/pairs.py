@@ -73,10 +73,9 @@ class QuestionPairs:
         ids = as_list(rows if ids is None else ids, "ids must be a list")
         columns = one, two, labels.astype(bool), ids, np.asarray(rows, np.int64)
         for field, column in zip(fields(self), columns):
+            if len(column) != n:
+                raise ShapeError(f"question1 has {n} entries and {field.name} has {len(column)}.")
             object.__setattr__(self, field.name, column)
-        for name in ("question2", "is_duplicate", "ids", "row_numbers"):
-            if (other := len(getattr(self, name))) != n:
-                raise ShapeError(f"question1 has {n} entries and {name} has {other}.")
 
     def __len__(self) -> int:
         return len(self.question1)

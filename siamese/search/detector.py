@@ -91,17 +91,12 @@ class DuplicateDetector(Decisions):
         names = tuple(name for name, part in parts.items() if part is not None)
         square, head = (getattr(self.encoder, "size", 0),) * 2, self.head
         if head is not None and not (head.shape == square and np.isfinite(head).all()):
-            raise ArgumentError(
-                "A head is a square matrix of finite numbers over the vectors of an encoder; this one is "
-                f"{self.head.shape}."
-            )
+            raise ArgumentError(f"head must be a finite matrix {square}; it is {self.head.shape}.")
         self.shares = dict(shares or dict(zip(names, SHARES[names])))
         shares = self.shares.values()
         if (*self.shares,) != names or min(shares) <= 0 or abs(sum(shares) - 1) > 1e-6:
-            raise ArgumentError(
-                f"shares must have a number above 0 for each of {', '.join(names)}, in this order, and 1 "
-                f"together; they are {self.shares!r}."
-            )
+            what = f"shares must be above 0 for {', '.join(names)}, in this order, and 1 together"
+            raise ArgumentError(f"{what}; they are {self.shares!r}.")
         self.threshold, self.calibration = as_number(threshold, "threshold"), calibration
         self.card = dict(card or {})
         self.tower_encoder = None if tower is None else Encoder(tower, weights)

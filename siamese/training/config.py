@@ -46,8 +46,10 @@ class TrainConfig:
     folded: bool = _choice(False, "fold case, quotes, Unicode forms and markup of texts")
     vocabulary: str = _choice(("duplicates", "all"), "training pairs whose words have embeddings")
     min_count: int = _choice(1, "leave out words seen fewer times in training", least=1)
-    unknown_ids: int = _choice(0, "embeddings that unknown words share; 0: they have one", least=0)
-    d_model: int = _choice(128, "size of the embedding and of each LSTM's state", least=1)
+    unknown_ids: int = _choice(
+        0, "embeddings of unknown words; 0: they share one", least=0, below=10**7
+    )
+    d_model: int = _choice(128, "size of embedding and LSTM's state", least=1, below=10_000)
     mask_padding: bool = _choice(False, "leave padding out of the LSTM and the mean")
     bidirectional: bool = _choice(False, "a second LSTM reads each question from its end")
     lstm_bias: str = _choice(("all_gates", "forget_gate"), "where the LSTM's bias starts at 1")
@@ -60,8 +62,10 @@ class TrainConfig:
     transitive_closure: bool = _choice(False, "where a = b and b = c, train on a = c too")
     # The bucketed ones: questions of like length, sides swapped at random, known duplicates masked.
     batches: str = _choice(("course", "bucketed"), "the course's generator, or little padding")
-    batch_size: int = _choice(256, "pairs in a batch", least=2)
-    topic_block: int = _choice(1, "neighbours on one topic in a batch", least=1, batches="bucketed")
+    batch_size: int = _choice(256, "pairs in a batch", least=2, below=10**5)
+    topic_block: int = _choice(
+        1, "neighbours on one topic", least=1, below=10**5, batches="bucketed"
+    )
     # The loss
     loss: str = _choice(("triplet", "ranking"), "the course's, or multiple-negatives ranking")
     edition: int = _choice((2023, 2022, 2021, 2020), "the course's edition of the triplet loss")
@@ -73,6 +77,7 @@ class TrainConfig:
         0,
         "labelled pairs a batch, for a loss of their own",
         least=0,
+        below=10**5,
         loss="ranking",
         batches="bucketed",
     )
@@ -94,14 +99,14 @@ class TrainConfig:
     eval_every: int = _choice(100, "steps between evaluations", least=1)
     checkpoint_every: int = _choice(100, "steps between checkpoints", least=1)
     patience: int = _choice(0, "evaluations without a lower loss before a stop; 0: none", least=0)
-    seed: int = _choice(34, "seed of the weights and the batches", least=0)
+    seed: int = _choice(34, "seed of the weights and the batches", least=0, below=2**32)
 
     def __post_init__(self):
         for name, kind in typing.get_type_hints(type(self)).items():
             value, info = getattr(self, name), self.__dataclass_fields__[name]
-            if kind is float and isinstance(value, (int, float)) and not isinstance(value, bool):
-                value = float(value)
-                object.__setattr__(self, name, value)
+            value = value.item() if hasattr(value, "item") else value  # of NumPy
+            value = float(value) if (kind, type(value)) == (float, int) else value
+            object.__setattr__(self, name, value)
             if type(value) is not kind:
                 raise ArgumentError(f"{name} must be of type {kind.__name__}; it is {value!r}.")
             accepted = info.metadata["accepted"]

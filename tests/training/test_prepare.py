@@ -41,6 +41,9 @@ def test_every_field_can_be_set_and_a_preset_fills_the_others():
     assert TrainConfig.preset("best", steps=50, epochs=2.0).epochs == 2
 
 
+BOUNDED = "d_model", "batch_size", "pair_batch_size", "topic_block", "unknown_ids", "seed"
+
+
 @pytest.mark.parametrize(
     "setting, message",
     [
@@ -48,6 +51,7 @@ def test_every_field_can_be_set_and_a_preset_fills_the_others():
         ("margin=wide", "--set margin takes float; it is 'wide'"),
         ("folded=1", "--set folded takes true or false"),
         ("d_model=0", "d_model must be at least 1; it is 0"),
+        *((f"{name}=99999999999", f"{name} must be below") for name in BOUNDED),
         ("learning_rate=nan", "at least 0"),
         ("adam_epsilon=0", "adam_epsilon must be above 0"),
         ("loss=contrastive", "loss must be one of triplet, ranking; it is 'contrastive'"),
@@ -59,7 +63,7 @@ def test_a_setting_that_does_not_fit_is_refused(setting, message):
     with pytest.raises(ArgumentError, match=message):
         parsed("--set", setting)
     with pytest.raises(ArgumentError, match="d_model must be of type int"):
-        TrainConfig(d_model=4.0)
+        TrainConfig(d_model=4.0, seed=np.int64(5), margin=np.float32(1))
 
 
 SMALL = TrainConfig.preset(
