@@ -71,7 +71,7 @@ class QuestionPairs:
         rows, ids = cast(Any, self.row_numbers), cast(Any, self.ids)
         rows = range(n) if rows is None else rows
         ids = as_list(rows if ids is None else ids, "ids must be a list")
-        columns = one, two, labels.astype(bool), ids, np.asarray(rows, np.int64)
+        columns: Any = one, two, labels.astype(bool), ids, np.asarray(rows, np.int64)
         for field, column in zip(fields(self), columns):
             if len(column) != n:
                 raise ShapeError(f"question1 has {n} entries and {field.name} has {len(column)}.")
