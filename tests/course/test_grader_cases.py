@@ -138,10 +138,8 @@ def test_a_schedule_given_twice_or_in_another_place_is_refused():
             train_model(model, TripletLoss, *rest)
 
 
-# ---- classify and predict: the model is a table of the batches it was asked about ----
-
-
 def as_key(batch):
+    """The model of classify and predict is a table of the batches it was asked about."""
     return tuple(tuple(map(tuple, side)) for side in batch)
 
 

@@ -93,8 +93,6 @@ BYTES = {
 }
 
 
-# ---- Commands ----
-
 MOST_LINES = 25  # of messages
 # FILE is each of the files; the others lie in the current folder.
 COMMANDS = """
