@@ -37,8 +37,6 @@ def packed(path, content, protocol=pickle.HIGHEST_PROTOCOL):
     return path
 
 
-# ---- The pickle reader against Python's own, on harmless content ----
-
 NUMBERS = "bool", "int8", "uint16", "int32", "uint64", "float16", "<f4", "f8", "c8"
 SHAPES = (), (0, 2), (3,), (2, 3)
 HARMLESS = [
@@ -110,9 +108,6 @@ def test_a_header_that_claims_too_much_is_refused_with_its_reason(tmp_path):
         path.write_bytes(gzip.compress(head + bytes(64)))
         with pytest.raises(CheckpointError, match=words):
             read_arrays(path)
-
-
-# ---- Hostile and damaged files ----
 
 
 @pytest.fixture(scope="module")

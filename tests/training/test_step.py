@@ -76,9 +76,6 @@ def test_each_step_of_2023_from_stock_trax_s_weights_and_moments_is_its_step():
     assert reference.step == 50
 
 
-# ---- The gradient of the batch's words, the labelled pairs, the dropout ----
-
-
 def tokens(rows, length, seed=0, words=range(2, 20)):
     """int32 [rows, length] from `words`, unknown words (0) in between, padded with 1."""
     draw = np.random.RandomState(seed)
