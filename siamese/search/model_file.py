@@ -171,8 +171,8 @@ def saved_encoder(path: str | os.PathLike, facts: Mapping[str, Any]) -> Any:
 
 def model_path(path: str | os.PathLike) -> Path:
     """The file of a model, which may be given by the directory of a run."""
-    path = Path(os.fsdecode(path))
-    return path / MODEL_NAME if path.is_dir() else path
+    path = os.fsdecode(path)  # of bytes, too; `Path.is_dir` raises for a name that is too long
+    return Path(path, MODEL_NAME) if os.path.isdir(path) else Path(path)
 
 
 # ---- The model of an index ----
