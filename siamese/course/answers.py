@@ -44,11 +44,8 @@ def classify(
       batch_size: pairs in a batch. It matters: an unmasked model averages over padding, and the
         padding depends on the batch.
 
-    Raises:
-      DataError: no pairs, sides of unequal length, empty questions, ids that are not integers.
-      ArgumentError: labels other than 0 and 1, a vocabulary without ``<PAD>``, a threshold that is
-        no number, a model without weights.
-      ShapeError: a model that does not return two matrices of one row a pair.
+    DataError for wrong pairs; ArgumentError for wrong labels, vocabulary, threshold or model, such as one
+    without weights; ShapeError for a model that does not return two matrices of one row a pair.
 
     Example:
       >>> def model(pair):  # the share of each word id among the first 8

@@ -31,10 +31,7 @@ class data_generator(Iterator):
       (q1, q2): two int32 arrays [batch_size, length], `length` the power of two at
       or above the longest question of either side. `state` and `restore` carry the position.
 
-    Raises:
-      DataError: for no pairs, sides of unequal length, an empty question, or ids that are no
-        integers; at the call, not at the first batch.
-      ArgumentError: for a `batch_size` below 1 or a `pad` that is not a whole number.
+    DataError for wrong pairs or ids, ArgumentError for other arguments: at the call, before any batch.
 
     Example:
       >>> batches = data_generator([[5, 6, 7], [8]], [[5], [8, 9]], batch_size=2, shuffle=False)

@@ -77,6 +77,7 @@ def marks(tmp_path_factory):
         hand_in(top / "in" / student / "x.ipynb", *cells)
     hand_in(top / "in" / ".ipynb_checkpoints" / "x.ipynb", FIRST)
     (top / "in" / "damaged.ipynb").write_bytes(b'{"cells": [\xff')
+    (top / "in" / "broken.ipynb").symlink_to(top / "nowhere")  # noted; it has no row
     (top / "in" / "other.ipynb").write_text('{"cells": []}')
     cell = {"cell_type": "code", "metadata": None, "input": [f"{FIRST}import numpy as np"]}
     old = json.dumps({"nbformat": 3, "worksheets": [{"cells": [cell]}]})
