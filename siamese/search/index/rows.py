@@ -25,7 +25,7 @@ from siamese.search.index.file import last_row, settings, write_settings
 from siamese.search.index.ranking import WordCounts, stems_of
 
 INSIDE = "in (select value from json_each(?))"
-AT_ONCE = 1024  # vectors that are read together
+AT_ONCE = 256  # vectors that are read together
 SPARE = 1024  # vectors that have a place beside those there are, so that a few can be added
 
 
@@ -119,13 +119,14 @@ class State:
         rows: list[int] = []
         stems: list[bytes] = []
         query = "select row, stems, vector from encoded where row > ? order by row"
-        answer = db.execute(query, (last,))
+        answer, memory, end = db.execute(query, (last,)), memoryview(base).cast("B"), 4 * size * n
         while part := answer.fetchmany(AT_ONCE):
             numbers, words, blobs = zip(*part)
             if {*map(len, blobs)} != {4 * size} or len(rows) + len(part) > count:
                 break
-            at, flat = n + len(rows), np.frombuffer(b"".join(blobs), np.float32)
-            base[at : at + len(part)] = flat.reshape(-1, size)
+            for blob in blobs:
+                memory[end : end + 4 * size] = blob
+                end += 4 * size
             rows += numbers
             stems += words
         vectors = base[: n + count]
