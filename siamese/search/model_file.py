@@ -28,7 +28,7 @@ from siamese.search.encoders import find_encoder, is_encoder_name
 if TYPE_CHECKING:
     from siamese.search.detector import DuplicateDetector
 
-FORMAT, VERSION = "siamese", 3
+FORMAT, VERSION = "siamese", 4
 MODEL_NAME = "model.safetensors"  # in the directory of a run
 
 # What makes a file of each kind, for messages.

@@ -1,4 +1,4 @@
-"""How a model of several parts decides: a logistic curve of the parts' cosines and their products.
+"""How a model of several parts decides: a logistic curve of the parts' cosines, products and cubes.
 
 The whole vector's cosine, the mean of the parts' cosines, finds and orders candidates. Whether two
 questions are duplicates is better read off the parts one by one: see docs/topics/quality.md.
@@ -103,7 +103,7 @@ def fit_parts(part_cosines: np.ndarray, cosines: np.ndarray, labels: np.ndarray)
     from sklearn.preprocessing import StandardScaler
 
     x = with_products(part_cosines)
-    scaler, regression = StandardScaler(), LogisticRegression(max_iter=5000)
+    scaler, regression = StandardScaler(), LogisticRegression(C=10, max_iter=5000)
     make_pipeline(scaler, regression).fit(x, labels)
     weights = regression.coef_[0] / scaler.scale_
     intercept = float(regression.intercept_[0] - weights @ scaler.mean_)
@@ -116,15 +116,15 @@ def fit_parts(part_cosines: np.ndarray, cosines: np.ndarray, labels: np.ndarray)
 
 
 def with_products(cosines: np.ndarray) -> np.ndarray:
-    """Cosines of parts and their products, squares among them: float64 [n, parts * (parts + 3) / 2].
+    """Cosines of parts, their products, squares among them, and cubes: float64 [n, parts (parts + 5) / 2].
 
     Example:
       >>> with_products(np.array([[0.5, 0.25]])).tolist()
-      [[0.5, 0.25, 0.25, 0.125, 0.0625]]
+      [[0.5, 0.25, 0.25, 0.125, 0.0625, 0.125, 0.015625]]
     """
     cosines = np.asarray(cosines, np.float64)
     one, two = np.triu_indices(cosines.shape[1])
-    return np.concatenate([cosines, cosines[:, one] * cosines[:, two]], axis=1)
+    return np.concatenate([cosines, cosines[:, one] * cosines[:, two], cosines**3], axis=1)
 
 
 class Decisions:
