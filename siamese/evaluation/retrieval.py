@@ -28,16 +28,12 @@ class RetrievalMetrics:
     # averaged over a search's relevant ids.
     map: float
     recall: Mapping[int, float]  # k -> mean share of the relevant ids that stand among the first k
-    intervals: Mapping[
-        str, Interval
-    ]  # of each of these by its name, of 95 %; empty without clusters
+    intervals: Mapping[str, Interval]  # of each by its name, of 95 %; empty without clusters
 
 
 def evaluate_retrieval(
     ranked: Iterable[Sequence[Hashable]],  # ids returned for each query, best first, none twice
-    relevant: Iterable[
-        Iterable[Hashable]
-    ],  # ids that each should find; one without any is left out
+    relevant: Iterable[Iterable[Hashable]],  # ids that each should find; without any it is left out
     ks: Sequence[int] = (1, 5, 10),  # the depths at which recall is measured
     clusters: Sequence[Hashable] | None = None,  # the cluster of each query
 ) -> RetrievalMetrics:

@@ -43,8 +43,7 @@ def mean_state(
     kernel: Array,  # float [d_in + d_model, 4 * d_model], as in Trax
     products: Array,  # float [words, 4 * d_model], see `word_products`
     places: Array,  # int32 [batch, length], which of the words stands where
-    mask: Array
-    | None = None,  # bool [batch, length]; where False the state stays and does not count
+    mask: Array | None = None,  # bool [batch, length]; where False the state stays, uncounted
     reverse: bool = False,  # from the last position to the first
 ) -> Array:
     """The mean of an LSTM's states over the positions of a batch of sequences, from a zero state.

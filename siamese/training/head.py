@@ -67,8 +67,7 @@ def fit_head(
     vectors: np.ndarray,  # the encoder's of all questions, those of a list among them, float32 [m, d]
     rows: np.ndarray,  # int64 [n, 2]: each pair's two questions
     labels: np.ndarray,  # bool [n]
-    groups: np.ndarray
-    | None = None,  # where all labels are yes, int [m]: known duplicates share one
+    groups: np.ndarray | None = None,  # of links, int [m]: known duplicates share one
     *,
     start: np.ndarray | None = None,  # the matrix to go on from; the identity where None
     seed: int = 0,  # of the batches and of the dropout
