@@ -169,6 +169,8 @@ def test_a_key_opens_all_but_the_page_and_health():
             assert ask(address, "/v1/info", {}, Authorization=sent)[0] == 200
         for path in ("/", "/docs", "/health", "/openapi.json"):
             assert ask(address, path, Host="Questions.example")[0] == 200
+            head = requests.head(f"{address}{path}", timeout=30)
+            assert head.status_code == 200 and not head.content
 
 
 def test_a_busy_server_answers_that_it_lives(address, monkeypatch):
