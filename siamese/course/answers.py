@@ -106,7 +106,7 @@ def predict(
     for name, Q in (("question1", Q1), ("question2", Q2)):
         if not Q[0]:
             raise DataError(f"{name} has no words.")
-    batch = next(iter(data_generator(Q1, Q2, 1, pad)), None)
+    batch: Any = next(iter(data_generator(Q1, Q2, 1, pad)), None)
     similarity = _row_products(model, batch, 1)[0]
     answer = bool(similarity > threshold)
     if verbose:
