@@ -12,7 +12,6 @@ from siamese.cli import arguments as shared
 from siamese.cli.arguments import arg, command, flag
 from siamese.cli.output import Facts, Result, claim, counted, note
 from siamese.cli.reading import labelled_pairs
-from siamese.compat.progress import elapsed
 from siamese.data.pairs import QuestionPairs, check_both_labels, split
 from siamese.errors import ArgumentError
 from siamese.evaluation.asking import pair_key
@@ -123,12 +122,14 @@ def _run(
     different = ", ".join(f"{n}={value}" for n, value in changes if getattr(config, n) == value)
     goes_on = f"Going on from {flags.init_from}. " if start else ""
     note(f"{goes_on}Preset {preset}: {different or 'unchanged'}.")
-    options = {"init_from": start, "overwrite": flags.overwrite}
+    options, begun = {"init_from": start, "overwrite": flags.overwrite}, time.monotonic()
     trainer = Trainer(parts[0], config, output, quiet=flags.json, **options)
     check_both_labels(trainer.data.held_out, "The pairs that choose the threshold")
     if trainer.resumed_from:
         note(f"Resuming {output} at step {trainer.step}.")
+    ready = time.monotonic()
     trainer.train()
+    note(f"Encoded in {ready - begun:.1f} s, trained in {time.monotonic() - ready:.1f} s.")
     trainer.save(questions=str(flags.questions))  # Save first: evaluation may fail.
     return trainer
 
@@ -178,8 +179,7 @@ def _few(pairs: QuestionPairs, start: Any, changes: dict[str, Any], flags: Any) 
     listed = [*flags.texts.values()] if flags.list else None
     begun = time.monotonic()
     start = start or DuplicateDetector.pretrained()
-    with elapsed("Encoding the questions and training a head"):
-        model, bought = teach(start, pairs, listed, seed=seed)
+    model, bought = teach(start, pairs, listed, seed=seed, note=note)
     model.card |= {"questions": str(flags.questions), "figures": bought._asdict()}
     model.save(flags.output)
     text = f"{bought}\nSaved in {flags.output}, after {time.monotonic() - begun:.0f} s."

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
+import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
+from siamese.compat.progress import elapsed
 from siamese.data.clusters import number_questions, question_groups
 from siamese.data.pairs import QuestionPairs
 from siamese.errors import DataError
@@ -57,6 +60,7 @@ def teach(
     listed: list[str] | None = None,  # for links: those that are no answers are drawn from them
     *,
     seed: int = 0,  # of batches, dropout and parts
+    note: Callable[[str], None] = lambda text: None,  # called with the seconds of the encoder
 ) -> tuple[DuplicateDetector, Bought]:
     """A model with a head of its own from at most some thousand labels, and what they bought.
 
@@ -73,7 +77,10 @@ def teach(
     texts, rows = number_questions(pairs.question1, pairs.question2)  # rows: int64 [n, 2]
     if links:  # What stands in the list alone comes behind.
         texts = list(dict.fromkeys([*texts, *(listed or ())]))
-    whole = start.encode(texts)
+    begun = time.monotonic()
+    with elapsed(f"Encoding {len(texts):,} questions"):
+        whole = start.encode(texts)
+    note(f"{len(texts):,} questions encoded in {time.monotonic() - begun:.1f} s.")
     vectors = unit_rows(whole[:, start.places["encoder"]])  # the encoder's
     names = ("encoder", "head", "tower") if start.tower else ("encoder", "head")
     model = copy.copy(start)

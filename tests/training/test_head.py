@@ -241,6 +241,7 @@ def test_the_command_teaches_a_head_and_replaces_no_model(train, monkeypatch, tm
     code, out, err = train()
     assert code == 0 and "ROC AUC" in out and "Saved in runs/head" in out, err
     assert "20 of them duplicates" in err and "raised the ROC AUC" in err
+    assert re.search(r"questions encoded in \d+\.\d s\.\n", err)
     model = DuplicateDetector.load("runs/head")
     assert list(model.shares) == ["encoder", "head"] and model.threshold_from == "labels"
     content = (tmp_path / "runs/head/model.safetensors").read_bytes()
@@ -255,6 +256,7 @@ def test_the_command_teaches_a_head_and_replaces_no_model(train, monkeypatch, tm
         general = functools.partial(train, "--preset", "general", start=())
         code, _, err = general("--output", "runs/few", *many)
         assert code == 0 and "Preset head: steps=2, batch_size=4, hard_negatives=0" in err
+        assert re.search(r"Encoded in \d+\.\d s, trained in \d+\.\d s\.", err)
         monkeypatch.setattr("siamese.cli.training.TOWER_DUPLICATES", 0)
         # From an encoder's name: without --init-from.
         assert general("--output", "runs/head")[0] == 2
