@@ -13,6 +13,7 @@ from siamese.compat.fast import named
 from siamese.compat.process import keeping_generators
 from siamese.course.similarity import l2_normalize
 from siamese.data.arguments import one_of, whole_number
+from siamese.errors import ShapeError
 
 
 @keeping_generators()
@@ -84,9 +85,16 @@ def tower_weights(model: Any) -> dict[str, np.ndarray]:
 
 
 def set_tower_weights(model: Any, weights: dict[str, np.ndarray]) -> None:
-    """Puts arrays shaped as those of `tower_weights` into such a model, initialised where it has none."""
+    """Puts arrays as those of `tower_weights` into such a model; ShapeError for arrays of other shapes.
+
+    A model without weights is initialised.
+    """
     if not tree.leaves(model.weights):
         model.init((ShapeDtype((1, 1), np.int32),) * 2)
     tower, shared = model.weights
+    for name, array in named(tower).items():
+        if np.shape(weights[name]) != array.shape:
+            shape = np.shape(weights[name])
+            raise ShapeError(f"{name} has shape {shape}; the model needs {array.shape}.")
     arrays = [weights[name] for name in named(tower)]
     model.weights = tree.unflatten(tree.structure(tower), arrays), shared

@@ -89,7 +89,7 @@ def transitive_closure(
     The longer the chain between two questions, the less sure the pair. So a cluster of n gives at most
     `per_question` times n pairs, drawn by `seed`; one that holds a pair labelled non-duplicate gives none.
     `rows` are (rows1, rows2), int64 [pairs] each: any number of each pair's questions, the same for the
-    same question; `joined` are the clusters of these pairs. Returned are (rows1, rows2, cluster), int64
+    same question; `joined` are the clusters of these pairs. It returns (rows1, rows2, cluster), int64
     [new pairs] each: the questions' numbers, no pair twice and no labelled one, and their cluster.
     """
     draw = np.random.default_rng(seed)

@@ -28,8 +28,8 @@ def strongest_pairs(
     """All pairs whose cosine is above a threshold, each once; of more than twice `MOST_PAIRS` the best.
 
     Where that saves work, cosines are first bounded from above by fewer numbers, see `upper_bounds`. Only
-    pairs count that are `allowed`, a function of rows i and rows j, int64 [m] each, to bool [m]. Returned
-    are rows int64 [m], rows int64 [m] (the larger of each pair), cosines float32 [m], and the cosine above
+    pairs count that are `allowed`, a function of rows i and rows j, int64 [m] each, to bool [m]. It returns
+    rows int64 [m], rows int64 [m] (the larger of each pair), cosines float32 [m], and the cosine above
     which no pair is missing.
     """
     vectors, least = np.asarray(vectors, np.float32), min(threshold, EQUAL)

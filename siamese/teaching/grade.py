@@ -60,7 +60,7 @@ def grade_class(
     """Grades all notebooks of a folder; row and feedback of each are on disk as soon as it has ended.
 
     A student is called as the folder below this one, or as the notebook where there is none. A second call
-    grades the notebooks without a row, and those that have changed since. Returned are the rows of the
+    grades the notebooks without a row, and those that have changed since. It returns the rows of the
     table, sorted: name in `COLUMNS` -> value, a text in the rows of earlier calls.
 
     Raises:
@@ -156,7 +156,7 @@ async def _grade(data: bytes, limits: Limits) -> tuple[int | None, dict[str, Mar
     """Runs a notebook to its end, or to the first cell that takes too long or ends Python.
 
     What it defines is then checked. Where no check comes to its end in the notebook's own kernel, one is
-    started for its imports and definitions alone. Returned are the notebook's number, by the functions it
+    started for its imports and definitions alone. It returns the notebook's number, by the functions it
     defines; exercise -> mark; and remarks on its cells.
     """
     marks, remarks, whole = {}, [], True

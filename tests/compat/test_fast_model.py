@@ -10,7 +10,7 @@ from trax import layers as tl
 from trax import shapes
 from trax.fastmath import numpy as fastnp
 
-from siamese import ArgumentError, Siamese, fast_forward
+from siamese import ArgumentError, ShapeError, Siamese, fast_forward
 from siamese.compat.trax_files import read_course_model
 from siamese.course.model import set_tower_weights, tower_weights
 from siamese.nn.tower import TowerConfig
@@ -88,6 +88,8 @@ def test_a_model_with_weights_keeps_them_and_its_files(tmp_path):
     fresh.init_from_file(file)
     for name, array in arrays().items():
         np.testing.assert_array_equal(tower_weights(fresh)[name], array)
+    with pytest.raises(ShapeError, match=r"embedding has shape \(3, 8\).*needs \(30, 8\)"):
+        set_tower_weights(fresh, arrays() | {"embedding": np.zeros((3, 8))})
 
 
 def test_another_model_is_refused_and_stays_as_it_is():
