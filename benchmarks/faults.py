@@ -165,7 +165,7 @@ def change(method: str, arguments):
 
 def duplicates(folder: Path, n: int) -> None:
     flags = ["--threshold", (0.9, 0.95)[n % 2], "--regroup", "--output", folder / "groups.csv"]
-    run(["duplicates", folder / "index", *flags])
+    run(["duplicates", folder / "index", *flags, "--overwrite"])
 
 
 def answer(n: int) -> list[QuestionPairs]:
@@ -245,7 +245,7 @@ def writing_commands(at: Path) -> dict[str, list]:
         "train": [*train, at / "new", "--steps", 8],
         "train, resumed": [*train, at / "run", "--steps", 12],
         "index build": [*build, at / "new"],
-        "index build, again": [*build, index],
+        "index build, again": [*build, index, "--overwrite"],
         "index add": ["index", "add", index, at / "more.txt"],
         "index remove": ["index", "remove", index, "--ids", *range(0, 300, 2)],
         "index export": ["index", "export", index, at / "new.parquet"],

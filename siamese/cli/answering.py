@@ -9,7 +9,7 @@ import shlex
 from siamese.cli import arguments as shared
 from siamese.cli import reading
 from siamese.cli.arguments import arg, command, flag
-from siamese.cli.output import Facts, Result, counted, note, table_result, threshold_facts
+from siamese.cli.output import Facts, Result, claim, counted, note, table_result, threshold_facts
 from siamese.cli.reading import labelled_pairs, note_cut, note_default, opened, question_list
 from siamese.compat.progress import elapsed
 from siamese.data.text import has_words
@@ -30,7 +30,7 @@ MATCHES = ("id", "question", "match_id", "match", *ANSWERS)
     flag("--explain", "show what each word of two questions does to their cosine"),
     shared.THRESHOLD,
     *shared.READ_PAIRS,
-    shared.OUTPUT,
+    *shared.TABLE,
 )
 def predict(flags: argparse.Namespace) -> Result:
     """Answer whether two questions, or many pairs, are duplicates.
@@ -38,12 +38,13 @@ def predict(flags: argparse.Namespace) -> Result:
     siamese predict use "How old are you?" "What is your age?" --explain
     siamese predict runs/course pairs.csv --output answers.csv
     """
+    claim(flags.output, flags)
     detector = DuplicateDetector.load(flags.model)
     note_default(detector, flags)
     facts, pair = threshold_facts(detector, flags), (flags.question1, flags.question2)
     if flags.question2 is None:
         return _file_answers(detector, facts, flags)
-    of_file = "table bad_rows encoding columns"
+    of_file = "output bad_rows encoding columns"
     reading.refuse_flags(flags, of_file, "Two questions are given, not a file")
     _check_words(*pair)
     note_cut(detector, pair)
@@ -148,6 +149,7 @@ def match(flags: argparse.Namespace) -> Result:
 
     siamese match new.csv faq.csv -k 3 --threshold 0.8 --output matches.csv
     """
+    claim(flags.output, flags)
     if flags.a != "-" and os.path.realpath(flags.a) == os.path.realpath(flags.index):
         a = shlex.quote(flags.a)
         note(f"Each question matches itself. Inside one list: siamese duplicates {a}")

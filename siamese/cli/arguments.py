@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
+NOT_CSV = (".json", ".jsonl", ".tsv", ".xlsx", ".xls", ".ods", ".parquet", ".gz")
 Argument = Callable[[Any], Any]  # adds an argument to a parser
 
 
@@ -56,6 +57,13 @@ def cosine(text: str) -> float:
     return float(text)
 
 
+def csv_path(path: str) -> str:
+    """The type of a table's file."""
+    if path.lower().endswith(NOT_CSV):
+        raise argparse.ArgumentTypeError(f"{path}: a table is written as CSV. Name the file so")
+    return path
+
+
 # ---- Models and indexes ----
 
 MODEL_HELP = "a saved model, the directory of a training run, or an encoder's name, such as use"
@@ -91,5 +99,9 @@ LIST_AND_PAIRS = *READ_LIST, COLUMNS, PAIRS_OF
 
 # ---- Tables ----
 
-OUTPUT = arg("--output", dest="table", metavar="FILE", help="write there, as CSV [print it]")
-LIST_TABLE = MODEL, *READ_LIST, OUTPUT  # of a command that makes a table of a list
+OVERWRITE = flag("--overwrite", "replace the file that is there")
+TABLE = (
+    arg("--output", type=csv_path, metavar="FILE", help="write there, as CSV [print it]"),
+    OVERWRITE,
+)
+LIST_TABLE = MODEL, *READ_LIST, *TABLE  # of a command that makes a table of a list

@@ -43,6 +43,7 @@ A_LIST = arg("questions", metavar="FILE", help="a list of questions, in any form
 @command(
     A_LIST,
     arg("--output", metavar="INDEX", help="the file to write [FILE.index]"),
+    flag("--overwrite", "replace the index that is there; its threshold and answers go"),
     *(shared.MODEL, *shared.READ_LIST),
 )
 def index_build(flags: argparse.Namespace) -> Facts:
@@ -51,20 +52,19 @@ def index_build(flags: argparse.Namespace) -> Facts:
     siamese index build questions.csv
     siamese index build faq.jsonl --model runs/course --column title --output faq.index
     """
+    from siamese.search.index.file import IndexFile
+
     if flags.output is None and not os.path.isfile(flags.questions):
         raise ArgumentError(f"There is no file {flags.questions}. A pipe needs --output INDEX.")
     output, begun = flags.output or f"{flags.questions}.index", time.monotonic()
-    claim(output, True, "index")
+    claim(output, flags)
+    if os.path.exists(output):
+        IndexFile(output, create=True).close()  # A file of another kind is refused.
     model, questions = flags.model or "use", question_list(flags.questions, flags)
     detector = DuplicateDetector.load(model)
     kept = reading.reading_options(flags, "column id_column drop_repeated")
     kept |= {"repeated": questions.report.repeated, "compared": questions.column}
     kept["numbered"] = not questions.has_ids
-    if reading.kind_of(output) == "index":
-        answers, text = shared.answers_file(output), "its threshold and its answers go."
-        if os.path.isfile(answers):
-            text += f" `siamese threshold {quote(output)} --answers {quote(answers)}` renews both."
-        note(f"{output} is an index already, and is made anew: {text}")
     reading.build_index(detector, questions, path=output, model=model, reading=kept).close()
     note(f'Ask it: siamese search {quote(output)} "..."')
     facts = {"output": output, "questions": len(questions.ids)}
@@ -133,16 +133,21 @@ def index_remove(flags: argparse.Namespace) -> Facts:
         return {"removed": index.remove(ids), "questions": len(index)}
 
 
-@command(A_FILE, arg("table", metavar="FILE", help="the file to write"), shared.MODEL)
+@command(
+    A_FILE,
+    arg("output", metavar="FILE", help="the file to write"),
+    *(shared.OVERWRITE, shared.MODEL),
+)
 def index_export(flags: argparse.Namespace) -> Facts:
     """Write an index as a Parquet file, for engines beyond one machine.
 
     siamese index export old.index old.parquet       (id, question, columns, vector; needs pyarrow)
     """
-    if not flags.table.lower().endswith(".parquet"):
-        raise ArgumentError(f"{flags.table}: an index is written as Parquet. Name the file so.")
+    if not flags.output.lower().endswith(".parquet"):
+        raise ArgumentError(f"{flags.output}: an index is written as Parquet. Name the file so.")
+    claim(flags.output, flags)
     with opened(flags.index, flags, stored=True) as (index, _):
-        return {"output": flags.table, "questions": index.export(flags.table)}
+        return {"output": flags.output, "questions": index.export(flags.output)}
 
 
 @command(
@@ -162,6 +167,7 @@ def duplicates(flags: argparse.Namespace) -> Result:
     siamese duplicates posts.csv --keep created_at=min --output groups.csv
     siamese duplicates old.index --threshold 0.85 --regroup     (an index stores its groups)
     """
+    claim(flags.output, flags)
     with opened(flags.index, flags) as (index, detector):
         facts = threshold_facts(detector, flags)
         if flags.pairs or flags.differences:

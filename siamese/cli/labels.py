@@ -9,10 +9,10 @@ from typing import Any
 
 from siamese.cli import arguments as shared
 from siamese.cli import reading
-from siamese.cli.arguments import arg, command, flag
+from siamese.cli.arguments import arg, command
 from siamese.cli.output import Facts, Result, aligned, claim, counted, note, threshold_facts
 from siamese.cli.reading import labelled_pairs, note_cut, opened, question_list
-from siamese.compat.atomic import open_atomically
+from siamese.compat.atomic import check_writable, open_atomically
 from siamese.compat.progress import elapsed
 from siamese.data.clusters import clusters
 from siamese.data.pairs import QuestionPairs, read_pairs
@@ -58,7 +58,6 @@ def data(flags: argparse.Namespace) -> Facts:
     shared.TARGET,
     arg("--questions", metavar="FILE", help="labelled pairs, any format"),
     shared.THRESHOLD,
-    arg("--mistakes", type=int, metavar="N", help="show the N surest mistakes of each kind"),
     arg("--queries", metavar="FILE", help="questions with ids, to search the index for"),
     arg("--relevant", metavar="FILE", help="CSV or JSON Lines with query_id and id"),
     arg("-k", type=int, help="how many answers of a query count [100]"),
@@ -74,7 +73,7 @@ def evaluate(flags: argparse.Namespace) -> Result:
     from siamese.evaluation.report import Evaluation
 
     if flags.queries and flags.relevant and not flags.questions:
-        reading.refuse_flags(flags, "mistakes threshold columns list", "Queries have no labels")
+        reading.refuse_flags(flags, "threshold columns list", "Queries have no labels")
         return _on_queries(flags)
     if not flags.questions or flags.queries or flags.relevant:
         raise ArgumentError(
@@ -93,15 +92,7 @@ def evaluate(flags: argparse.Namespace) -> Result:
     chances = None if detector.calibration is None else detector.probabilities_of(scores)
     options = {"probabilities": chances, "measure": detector.measure}
     evaluation = Evaluation(*columns, threshold_from=source, **options)
-    text, facts = str(evaluation), evaluation.to_dict()
-    if flags.mistakes:
-        facts["mistakes"] = evaluation.mistakes(flags.mistakes)
-        text += "\n\nThe surest mistakes, by score and label:"
-        for mistake in facts["mistakes"]:
-            score, label, *texts = mistake.values()
-            title = f"\n{score:.3f}, {'duplicate' if label else 'different'}"
-            text += "\n  ".join([title, *texts])
-    return text, facts
+    return str(evaluation), evaluation.to_dict()
 
 
 def _on_queries(flags: argparse.Namespace) -> Result:
@@ -163,8 +154,7 @@ def _on_queries(flags: argparse.Namespace) -> Result:
     arg("--label", type=int, default=0, metavar="N", help="ask until there are N answers"),
     arg("--answers", metavar="FILE", help="labelled pairs [INDEX_OR_MODEL.answers.csv]"),
     arg("--output", metavar="FILE", help="the model to write [the one that was read]"),
-    flag("--overwrite", "replace another model there"),
-    shared.MODEL,
+    *(shared.OVERWRITE, shared.MODEL),
     *shared.LIST_AND_PAIRS,
 )
 def threshold(flags: argparse.Namespace) -> Result:
@@ -178,19 +168,14 @@ def threshold(flags: argparse.Namespace) -> Result:
         raise ArgumentError("Pass --label N, at least 1, to label pairs, or --answers FILE.")
     if kind == "index" and flags.output:
         raise ArgumentError("An index keeps its own threshold; --output is for a model.")
-    if not flags.output:
-        reading.refuse_flags(flags, "overwrite", "Without --output FILE no other model is replaced")
+    claim(flags.output and model_path(flags.output), flags)
     output = flags.output
     if kind == "model" and not is_encoder_name(target):
         output = output or target
-    if flags.output:
-        read = flags.model or (target if kind == "model" else "")
-        place, same = (os.path.realpath(model_path(p)) for p in (output, read))
-        claim(place, flags.overwrite or place == same)
     path = flags.answers or shared.answers_file(target)
     if flags.label:
         reading.refuse_flags(flags, "columns list", "--label asks about pairs and reads none")
-        claim(path, True, "table")
+        check_writable(path)
     if kind == "index" and not (flags.answers and os.path.exists(path)):
         why = f"{target} is an index, whose answers are UTF-8, and no --answers FILE is read"
         reading.refuse_flags(flags, "bad_rows encoding", why)

@@ -11,7 +11,7 @@ from typing import Any
 
 from siamese import __version__, compat
 from siamese.cli import answering, course, indexing, labels, training
-from siamese.cli.output import Facts, Result, claim_table, listed, write_out
+from siamese.cli.output import Facts, Result, listed, write_out
 from siamese.cli.reading import check_models, note_way_on
 from siamese.compat.process import enable_compile_cache, keep_memory
 from siamese.errors import MissingDependencyError, SiameseError, explain_missing_trax
@@ -90,7 +90,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(flags: argparse.Namespace) -> Facts | Result | None:
     """The result of a command; a package that it lacks is named."""
     try:
-        claim_table(flags)
         check_models(flags)
         return flags.function(flags)
     except ModuleNotFoundError as error:

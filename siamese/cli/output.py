@@ -5,22 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import tempfile
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from siamese.compat.atomic import check_replaceable, explained, write_text_atomically
+from siamese.cli.arguments import answers_file
+from siamese.compat.atomic import check_writable, write_text_atomically
 from siamese.errors import ArgumentError
 from siamese.search.display import LAYOUT, csv_line, harmless, json_text, rounded
+from siamese.search.model_file import model_path
 
-# How the tables of the commands begin.
-TABLES = (
-    b"group,keep,similarity,same_text",
-    b"id,question,match_id,match",
-    b"id1,question1,id2,question2,similarity",
-    b"question1,question2,similarity,probability",
-)
-NOT_CSV = (".json", ".jsonl", ".tsv", ".xlsx", ".xls", ".ods", ".parquet", ".gz")
 Facts = dict[str, Any]  # what a command returns: JSON values for machines; for people see `listed`
 Result = tuple[str, Facts]  # or with a text for people
 
@@ -45,23 +38,26 @@ def note(*lines: str) -> None:
     print(harmless("\n".join(lines), LAYOUT), file=sys.stderr, flush=True)
 
 
-def claim(path: str | os.PathLike, replaces: bool, kind: str = "model") -> None:
-    """Refuses, before any work, a file that is there already, of another kind, or cannot be written.
+def claim(path: str | os.PathLike | None, flags: Any, goes_on: bool = False) -> None:
+    """Refuses, before any work, an output that is there already, or that cannot be written.
 
-    Its directory is made where there is none.
+    With --overwrite, or where a run goes on, it is replaced, but never a file that the command reads.
     """
-    from siamese.cli.reading import kind_of
-
-    check_replaceable(path, ArgumentError, "Name another output.")
-    empty = not os.path.isfile(path) or not os.path.getsize(path)  # as a full disk leaves it
-    if not empty and kind != "table" and kind_of(str(path)) != kind:
-        raise ArgumentError(f"{path} is no {kind}, and is not replaced. Name another output.")
-    if os.path.lexists(path) and not replaces:
-        raise ArgumentError(f"There is {path} already. Pass --overwrite, or name another output.")
-    folder = os.path.dirname(path) or "."
-    with explained(folder, error=ArgumentError):
-        os.makedirs(folder, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
+    if path is None:
+        if flags.overwrite:
+            raise ArgumentError("No output is named: leave out --overwrite.")
+        return
+    if os.path.isfile(path) and os.path.getsize(path):  # A full disk leaves an empty one.
+        others = [v for n, v in vars(flags).items() if n not in ("output", "command")]
+        values = [value for value in others if isinstance(value, str)]
+        files = [file for v in values for file in (model_path(v), answers_file(v))]
+        if any(os.path.exists(file) and os.path.samefile(file, path) for file in files):
+            raise ArgumentError(f"{path} belongs to what this command reads. Name another output.")
+        if not (flags.overwrite or goes_on):
+            raise ArgumentError(
+                f"There is {path} already. Pass --overwrite, or name another output."
+            )
+    check_writable(path)
 
 
 def counted(number: int, noun: str) -> str:
@@ -97,41 +93,6 @@ def listed(facts: Facts) -> str:
     return "\n".join(lines)
 
 
-def claim_table(flags: Any) -> None:
-    """Refuses, before any work, to write a table over a file that is none, or that the command reads."""
-    path = getattr(flags, "table", None)
-    if not path:
-        return
-    if flags.command != "index export":
-        if path.lower().endswith(NOT_CSV):
-            raise ArgumentError(f"{path}: a table is written as CSV. Name the file so.")
-        check_replaceable(path, ArgumentError, "To print the table, leave --output out.")
-    claim(path, True, "table")
-    if not os.path.isfile(path):
-        return
-    with explained(path, "read", ArgumentError), open(path, "rb") as file:
-        start = file.read(64)
-    others = [v for n, v in vars(flags).items() if n not in ("table", "command")]
-    files = [v for v in others if isinstance(v, str) and os.path.exists(v)]
-    is_read = any(os.path.samefile(other, path) for other in files)
-    is_ours = is_export(path) if flags.command == "index export" else start.startswith(TABLES)
-    if is_read or (start and not is_ours):
-        raise ArgumentError(
-            f"There is {path} already. Only a table that siamese wrote, and that this command does not "
-            "read, is replaced: name another file."
-        )
-
-
-def is_export(path: str) -> bool:
-    """Whether a file is the Parquet table of an index."""
-    import pyarrow.parquet
-
-    with contextlib.suppress(pyarrow.ArrowException):  # It is not Parquet.
-        names = pyarrow.parquet.read_schema(path).names
-        return names[:2] == ["id", "question"] and names[-1] == "vector"
-    return False
-
-
 def table_result(
     flags: Any, rows: Iterable[dict], columns: Sequence[str], facts: Facts, summary: str = ""
 ) -> Result:
@@ -147,8 +108,8 @@ def table_result(
         values = map(row.get, names)
         cells = (json_text(v) if isinstance(v, (list, dict)) else v for v in values)
         text += f"\n{csv_line(cells)}"
-    if flags.table:
-        write_text_atomically(flags.table, f"{text}\n")
-        return f"{summary}\nWritten to {flags.table}.", {**facts, "output": flags.table}
+    if flags.output:
+        write_text_atomically(flags.output, f"{text}\n")
+        return f"{summary}\nWritten to {flags.output}.", {**facts, "output": flags.output}
     note(summary)
     return text, {**facts, "rows": rows}

@@ -35,7 +35,7 @@ def refuse_flags(flags: Any, names: str, why: str) -> None:
     """Raises an ArgumentError where flags are set that have no effect, and says why they have none."""
     values = {name: getattr(flags, name, None) for name in names.split()}
     given = [n for n, v in values.items() if v is not None and v is not False and v != "refuse"]
-    shown = ("-k" if n == "k" else f"--{n.replace('table', 'output')}" for n in given)
+    shown = ("-k" if n == "k" else f"--{n}" for n in given)
     if given:
         raise ArgumentError(f"{why}; leave out {', '.join(shown).replace('_', '-')}.")
 

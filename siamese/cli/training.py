@@ -90,7 +90,7 @@ def train(flags: argparse.Namespace) -> Result:
         )
     run = os.path.join(output, "head") if preset == "general" else output
     goes_on = os.path.exists(os.path.join(run, "checkpoint.safetensors"))
-    claim(os.path.join(output, MODEL_NAME), goes_on or flags.overwrite)
+    claim(os.path.join(output, MODEL_NAME), flags, goes_on)
     if preset == "general":
         # The other changes are for the tower.
         of_head = {n: changes[n] for n in ("seed", "batch_size", "encoder") if n in changes}
@@ -174,7 +174,7 @@ def _few(pairs: QuestionPairs, start: Any, changes: dict[str, Any], flags: Any) 
     if duplicates == count:
         known = "They teach an order and no threshold, which needs pairs that are none too."
     if duplicates >= LEAST:  # Otherwise `teach` refuses them.
-        claim(os.path.join(flags.output, MODEL_NAME), flags.overwrite)
+        claim(os.path.join(flags.output, MODEL_NAME), flags)
         note(f"{counted(count, 'label')}, {duplicates:,} of them duplicates. {known}")
     listed = [*flags.texts.values()] if flags.list else None
     begun = time.monotonic()
@@ -190,7 +190,7 @@ def _few(pairs: QuestionPairs, start: Any, changes: dict[str, Any], flags: Any) 
     arg("weights", help="model.pkl.gz, or its directory"),
     arg("output", help="the model to write, one file"),
     arg("--vocab", required=True, metavar="FILE", help="JSON, word: id, as json.dump(vocab)"),
-    flag("--overwrite", "replace the model there"),
+    shared.OVERWRITE,
 )
 def import_weights(flags: argparse.Namespace) -> Facts:
     """Make a saved model of the course's model.pkl.gz.
@@ -199,7 +199,7 @@ def import_weights(flags: argparse.Namespace) -> Facts:
     """
     from siamese.search import import_weights as course
 
-    claim(model_path(flags.output), flags.overwrite)
+    claim(model_path(flags.output), flags)
     words, unseen = course.read_vocabulary(flags.vocab)
     detector = course.import_weights(flags.weights, words, unseen)
     path = str(detector.save(flags.output))

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from siamese.errors import CheckpointError, DataError, SiameseError
+from siamese.errors import ArgumentError, CheckpointError, DataError, SiameseError
 
 try:
     import fcntl
@@ -42,10 +42,22 @@ def explained(
         raise error(f"Cannot {doing} {os.fspath(path)}: {reason}.") from failure
 
 
-def check_replaceable(path: os.PathLike | str, error: type[SiameseError], advice: str = "") -> None:
+def check_replaceable(path: os.PathLike | str, error: type[SiameseError]) -> None:
     """Raises `error` where a path is there and is no file: a rename would replace a device or a pipe."""
     if os.path.exists(path) and not os.path.isfile(path):
-        raise error(f"{path} is a directory, a device or a pipe, and is not replaced. {advice}")
+        what = "is a directory, a device or a pipe, and is not replaced"
+        raise error(f"{path} {what}. Name another output.")
+
+
+def check_writable(path: os.PathLike | str) -> None:
+    """ArgumentError for a file that cannot be written; its directory is made if missing."""
+    import tempfile
+
+    check_replaceable(path, ArgumentError)
+    folder = os.path.dirname(path) or "."
+    with explained(folder, error=ArgumentError):
+        os.makedirs(folder, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
 
 
 @contextmanager
@@ -58,7 +70,7 @@ def open_atomically(
     read-only, ...) is raised as `error`; it says why and what to do. Writers of one file wait for each
     other: they lock one temporary file (`flock`). A killed writer's rest there is overwritten by the next.
     """
-    check_replaceable(path, error, "Name another output.")
+    check_replaceable(path, error)
     target = Path(os.path.realpath(path))
     # Without flock (Windows) each process has a temporary file of its own.
     temporary = target.with_name(f".{target.name[:60]}.tmp-{'siamese' if fcntl else os.getpid()}")

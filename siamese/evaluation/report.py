@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese.data.arguments import check_pairs, whole_number
+from siamese.data.arguments import check_pairs
 from siamese.data.tokenizer import word_tokenize
 from siamese.evaluation.bootstrap import Interval, resampled
 from siamese.evaluation.calibration import expected_calibration_error
@@ -42,10 +42,8 @@ class Evaluation:
         encoder: tuple[str, Any] | None = None,  # name and scores, float [n], without training
     ):
         check_pairs(question1, labels, "question1", "labels")
-        self.question1, self.question2 = question1, question2
         self.scores, self.labels = check_scores(scores, labels)  # float64, bool
-        self.threshold_from, self.probabilities = threshold_from, probabilities
-        self.measure = measure
+        self.threshold_from, self.measure = threshold_from, measure
         self.metrics = evaluate_scores(scores, labels, threshold)
         self.encoder = encoder and encoder[0]
         yes = self.metrics.base_rate > 0.5
@@ -81,25 +79,6 @@ class Evaluation:
             "encoder": self.encoder,
             "calibration_error": self.calibration_error,
         }
-
-    def mistakes(self, count: int) -> list[dict[str, Any]]:
-        """The surest wrong answers, worst first: at most `count` of each kind.
-
-        Each is a dict of score, is_duplicate (its label), question1 and question2.
-        """
-        count = whole_number(count, "The number of mistakes", 0)
-        order = np.argsort(-self.scores, kind="stable")
-        answers, labels = self.scores[order] > self.metrics.threshold, self.labels[order]
-        rows = [*order[answers & ~labels][:count], *order[~answers & labels][::-1][:count]]
-        return [
-            {
-                "score": float(self.scores[row]),
-                "is_duplicate": bool(self.labels[row]),
-                "question1": self.question1[row],
-                "question2": self.question2[row],
-            }
-            for row in rows
-        ]
 
     def __str__(self) -> str:
         """The figures with their intervals, beside those of the baselines, in 80 columns."""

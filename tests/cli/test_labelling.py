@@ -153,8 +153,6 @@ def test_answers_of_one_kind_and_of_a_broken_run_bind_the_groups_of_an_index(run
     with QuestionIndex.open("old") as index:
         assert index.answers().is_duplicate.sum() == 1 and len(index.answers()) == 21
     assert "of 21 labels, 1 of them duplicates" in (out := run(*fit)[1]) and "near misses" in out
-    err = run("index", "build", "old.answers.csv", "--model", "model", "--output", "old")[2]
-    assert "`siamese threshold old --answers old.answers.csv` renews both" in err
 
 
 @pytest.mark.parametrize("border", [0.1, 0.66, 0.97])

@@ -21,6 +21,7 @@ LISTS |= {"index build", "index add", "train"}
 PAIRS = {"data", "train", "evaluate", "threshold", "predict"}
 ON_INDEXES = {"search", "duplicates", "serve", "threshold", "evaluate"}
 ON_INDEXES |= {"index add", "index remove", "index export"}
+WRITE = {"train", "threshold", "import-weights", "predict", "match", "duplicates", "index build"}
 # Where a string stands -> the commands that may print it. All of them must have the flags that it names.
 PRINTED_BY = {
     "data/questions.py": LISTS,
@@ -37,8 +38,7 @@ PRINTED_BY = {
     "cli/answering.py": {"predict"},
     "cli/arguments.py": set(),  # It declares them.
     "cli/main.py": {""},
-    "cli/output.py: claim": {"train", "threshold", "import-weights"},
-    "cli/output.py: claim_table": {"predict", "match", "duplicates"},
+    "cli/output.py: claim": WRITE,
     "cli/indexing.py: ": {"index build"},
     "cli/indexing.py": {"duplicates"},
     "cli/reading.py: labelled_pairs": {"train", "evaluate", "threshold"},

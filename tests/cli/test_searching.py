@@ -51,12 +51,10 @@ def test_an_index_is_searched_changed_and_exported(tmp_path, run, old):
     assert facts == {"removed": 2, "questions": 5}
     assert "how far" not in run("search", old, "how far ?")[1]
     parquet = pytest.importorskip("pyarrow.parquet")
-    for _ in range(2):  # It replaces its own file.
-        assert run("index", "export", old, "out.parquet")[0] == 0
-    parquet.write_table(parquet.read_table("out.parquet").select(["id"]), "mine.parquet")
+    for code, flags in ((0, []), (2, []), (0, ["--overwrite"])):
+        assert run("index", "export", old, "out.parquet", *flags)[0] == code
     (tmp_path / "link.parquet").symlink_to(old)
-    for path in ("mine.parquet", "link.parquet"):
-        assert f"There is {path} already" in run("index", "export", old, path)[2]
+    assert "belongs to" in run("index", "export", old, "link.parquet", "--overwrite")[2]
     names = "id", "column_vector", "column_column_vector"  # each column one of its own
     rows = parquet.read_table("out.parquet").to_pylist()
     assert values(rows, *names)[1:4] == [("8", None, None), ("a", "2", "1"), ("9", "4", "3")]
@@ -273,41 +271,49 @@ def test_questions_without_a_known_word_are_named_and_make_no_groups(tmp_path, r
     assert "5 questions without any word that the model knows" in err and "1 (TCK-99812)" in err
 
 
-def test_only_a_table_that_siamese_wrote_is_replaced(tmp_path, run, refused):
+def test_a_file_is_replaced_only_where_the_user_says_so_and_never_one_that_is_read(
+    tmp_path, run, refused
+):
     (tmp_path / "q.csv").write_text("id,question\n1,how far\n2,how far\n")
-    (tmp_path / "pairs.csv").write_text("question1,question2,similarity\nhow far,how old,0.3\n")
+    (tmp_path / "pairs.csv").write_text("question1,question2,label\nhow far,how old,0\nwhy,why,1\n")
+    (tmp_path / "q.csv.answers.csv").write_text("question1,question2,is_duplicate\nwhy,how,1\n")
     os.mkfifo(tmp_path / "pipe")
-    run("index", "build", "q.csv", "--model", "model", "--output", "q.db")
-    files = [tmp_path / name for name in ("q.db", "q.csv", "pairs.csv", "model")]
+    assert run("index", "build", "q.csv", "--model", "model", "--output", "q.db")[0] == 0
+    files = [
+        tmp_path / name for name in ("q.db", "q.csv", "pairs.csv", "model", "q.csv.answers.csv")
+    ]
     before = [file.read_bytes() for file in files]
-    for command in (
-        "duplicates q.csv --model model", "duplicates q.csv --model model --pairs",
-        "match q.csv q.csv --model model", "predict model pairs.csv",
+    for command, read in (
+        ("duplicates q.csv --model model --output", "q.csv model q.csv.answers.csv"),
+        ("duplicates q.db --pairs --output", "q.db"),
+        ("match q.csv q.db --output", "q.csv q.db"),
+        ("predict model pairs.csv --output", "model pairs.csv"),
+        ("threshold model --answers pairs.csv --output", "model pairs.csv"),
+        ("index build q.csv --model model --output", "q.csv model"),
     ):  # fmt: skip
-        for output in ("t.csv", "t.csv"):  # It replaces its own table, and that of another command.
-            assert run(*command.split(), "--output", output)[0] == 0, command
-        for file in files:
-            refused([*command.split(), "--output", file], f"There is {file} already")
+        command = command.split()
+        assert run(*command, "new")[0] == run(*command, "new", "--overwrite")[0] == 0
+        refused([*command, "new"], "There is new already. Pass --overwrite")
+        refused([*command, "pipe", "--overwrite"], "or a pipe, and is not replaced")
+        (tmp_path / "new").unlink()
+        for name in read.split():
+            refused([*command, f"./{name}", "--overwrite"], "belongs to what this command reads")
+    assert before == [file.read_bytes() for file in files]
     for command, words in (
         ("predict model how far --output o.csv", "not a file; leave out --output"),
         ("predict model how far --columns a,b --bad-rows skip", "leave out --bad-rows, --columns"),
         ("search q.db how --encoding cp1252 --bad-rows skip", "leave out --bad-rows, --encoding"),
         ("index remove q.db --ids 1 --id-column x", "leave out --id-column"),
-        ("evaluate q.db --queries x --relevant x --mistakes 0 --threshold 0", "--mistakes, --threshold"),
+        ("evaluate q.db --queries x --relevant x --threshold 0", "leave out --threshold"),
         ("evaluate model --questions pairs.csv -k 3", "leave out -k"),
         ("evaluate model --questions pairs.csv --model model", "leave out --model"),
         ("threshold q.db --label 3 --encoding cp1252", "q.db is an index, whose answers are UTF-8"),
         ("threshold q.db --label 3 --list q.csv", "leave out --list"),
         ("threshold q.db --answers pairs.csv --overwrite", "leave out --overwrite"),
-        ("duplicates t.csv --column question1 --output ./t.csv", "does not read, is replaced"),
         ("index export q.db x.csv", "x.csv: an index is written as Parquet"),
+        ("index build q.csv --output pairs.csv --overwrite", "pairs.csv: it holds no index"),
         ("duplicates nothere --output q.csv/x", "Cannot write q.csv"),
-        ("duplicates nothere --output .", "is a directory"),
-        ("duplicates nothere --output pipe", "not replaced. To print the table, leave --output"),
-        ("index build q.csv --output pipe", "pipe is a directory, a device or a pipe"),
-        ("threshold model --answers pairs.csv --output pipe --overwrite", "a device or a pipe"),
         ("duplicates q.csv --output x.XLSX", "x.XLSX: a table is written as CSV"),
-        ("import-weights . q.csv --vocab x --overwrite", "q.csv is no model"),
         ("predict q.db how far", "q.db is an index. Here a saved model"),
         ("search q.csv how --model q.csv", "q.csv is no model. Here a saved model"),
     ):  # fmt: skip

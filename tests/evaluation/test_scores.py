@@ -194,21 +194,10 @@ def test_the_figures_stand_in_the_table_and_in_json():
     ):
         assert words in table, words
     assert max(map(len, table.splitlines())) <= 80
-    table = str(evaluated(measure="probability"))  # What is not known is left out.
-    assert ", a probability (given)" in table and not re.search("calibration|encoder", table)
-
-
-def test_the_surest_mistakes_by_hand():
-    scores, labels = [0.9, 0.8, 0.7, 0.1, 0.2, 0.3], [0, 1, 0, 1, 0, 1]
-    evaluation = Evaluation("abcdef", "uvwxyz", scores, labels, 0.5)
-    expected = [(0.9, False, "a", "u"), (0.7, False, "c", "w")]
-    expected += [(0.1, True, "d", "x"), (0.3, True, "f", "z")]
-    assert [tuple(row.values()) for row in evaluation.mistakes(9)] == expected
-    assert [tuple(row.values()) for row in evaluation.mistakes(1)] == expected[::2]
-    with pytest.raises(ArgumentError, match="mistakes must be at least 0, not -1"):
-        evaluation.mistakes(-1)
     with pytest.raises(DataError, match="question2 holds 1:"):
         Evaluation(["a", "b"], ["a"], [0.1, 0.2], [0, 1], 0.5)
+    table = str(evaluated(measure="probability"))  # What is not known is left out.
+    assert ", a probability (given)" in table and not re.search("calibration|encoder", table)
 
 
 def intervals_of(scores, labels):

@@ -104,8 +104,8 @@ COMMANDS = """
     predict model FILE --bad-rows skip
     predict FILE far old
     threshold model --answers FILE --output fitted --overwrite
-    index build FILE --model model --output new
-    index build FILE --model model --output new --column is_duplicate --bad-rows skip
+    index build FILE --model model --output new --overwrite
+    index build FILE --model model --output new --overwrite --column is_duplicate --bad-rows skip
     index add index FILE
     search FILE how --model model
     duplicates FILE --model model
