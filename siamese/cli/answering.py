@@ -107,11 +107,11 @@ def search(flags: argparse.Namespace) -> Result:
     siamese search old.index "How old are you?" -k 3 --json
     """
     if flags.question == "-" or os.path.isfile(flags.question):
-        way = "For each question of a file: siamese match"
-        if not os.path.exists(flags.index):
-            way = "The list comes first: siamese search"
-        paths = shlex.join([flags.question, flags.index])
-        raise ArgumentError(f"{flags.question!r} is a file, not a question. {way} {paths}")
+        way = f"siamese match {shlex.join([flags.question, flags.index])}"
+        raise ArgumentError(
+            f"{flags.question!r} is a file, and the second argument is a question. For each question of a "
+            f"file: {way}"
+        )
     _check_words(flags.question)
     options = {"mode": "vectors" if flags.vectors_only else "hybrid"}
     with opened(flags.index, flags) as (index, detector):

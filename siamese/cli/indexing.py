@@ -121,11 +121,6 @@ def index_remove(flags: argparse.Namespace) -> Facts:
     if ids is not None:
         reading.refuse_flags(flags, "bad_rows encoding id_column", "--ids names the ids themselves")
     else:
-        if flags.file != "-" and not os.path.exists(flags.file):
-            raise ArgumentError(
-                f"There is no file {flags.file}. Ids themselves are named like this: "
-                f"siamese index remove {quote(flags.index)} --ids {quote(flags.file)}"
-            )
         options = reading.reading_options(flags, "bad_rows encoding id_column")
         ids, report = read_ids(flags.file, **options)
         reading.note_findings(report)

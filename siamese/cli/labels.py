@@ -16,7 +16,6 @@ from siamese.compat.atomic import check_writable, open_atomically
 from siamese.compat.progress import elapsed
 from siamese.data.clusters import clusters
 from siamese.data.pairs import QuestionPairs, read_pairs
-from siamese.data.readers.delimiter import DELIMITERS
 from siamese.data.readers.reading import open_rows
 from siamese.errors import ArgumentError, DataError
 from siamese.evaluation.asking import Answer, next_candidate, pair_key, shown, similar_candidates
@@ -32,6 +31,7 @@ NEAR_MISSES = (
 )
 
 WEIGHTS = [tenths / 10 for tenths in range(11)]  # of the vectors, from which one is chosen
+DEPTH = 100  # answers of a query that count
 MODES = ("hybrid", "vectors", "words")
 HEADER = "question1", "question2", "is_duplicate"
 
@@ -43,14 +43,11 @@ def data(flags: argparse.Namespace) -> Facts:
     siamese data questions.csv --json
     """
     pairs = labelled_pairs(flags.questions, flags)
-    joined, report = clusters(pairs), pairs.report
+    joined = clusters(pairs)
     return {
-        "path": report.path, "format": report.format, "rows": report.rows,
-        "findings": {kind: len(lines) for kind, lines in report.findings.items()},
-        "pairs": len(pairs), "duplicates": int(pairs.is_duplicate.sum()),
+        "rows": pairs.report.rows, "pairs": len(pairs), "duplicates": int(pairs.is_duplicate.sum()),
         "base_rate": round(pairs.base_rate, 6), "questions": len(joined.questions),
-        "clusters": int((joined.sizes > 1).sum()), "largest_cluster": int(joined.sizes.max()),
-        "conflicts": len(joined.conflict_rows),
+        "clusters": int((joined.sizes > 1).sum()), "conflicts": len(joined.conflict_rows),
     }  # fmt: skip
 
 
@@ -60,7 +57,6 @@ def data(flags: argparse.Namespace) -> Facts:
     shared.THRESHOLD,
     arg("--queries", metavar="FILE", help="questions with ids, to search the index for"),
     arg("--relevant", metavar="FILE", help="CSV or JSON Lines with query_id and id"),
-    arg("-k", type=int, help="how many answers of a query count [100]"),
     shared.MODEL,
     *shared.LIST_AND_PAIRS,
 )
@@ -80,7 +76,6 @@ def evaluate(flags: argparse.Namespace) -> Result:
             "Pass labelled pairs (--questions FILE), or queries and their answers (--queries FILE and "
             "--relevant FILE)."
         )
-    reading.refuse_flags(flags, "k", "Labelled pairs are no queries")
     with opened(flags.index, flags, model=True) as (_, detector):
         pairs = labelled_pairs(flags.questions, flags)
     note_cut(detector, {*pairs.question1, *pairs.question2})
@@ -102,7 +97,7 @@ def _on_queries(flags: argparse.Namespace) -> Result:
     """
     from siamese.evaluation.retrieval import evaluate_retrieval, read_relevance, shared_clusters
 
-    queries, depth = question_list(flags.queries, flags), 100 if flags.k is None else flags.k
+    queries = question_list(flags.queries, flags)
     options = reading.reading_options(flags, "bad_rows encoding")
     relevance, report = read_relevance(flags.relevant, **options)
     reading.note_findings(report)
@@ -123,7 +118,7 @@ def _on_queries(flags: argparse.Namespace) -> Result:
 
         def measured(rows: list[tuple], mode: str, weight: float) -> Any:
             texts, answers, clusters = zip(*rows)
-            hits = index.search(texts, depth, mode=mode, vector_weight=weight)
+            hits = index.search(texts, DEPTH, mode=mode, vector_weight=weight)
             ranked = [[hit.id for hit in best] for best in hits]
             return evaluate_retrieval(ranked, answers, clusters=clusters)
 
@@ -137,12 +132,12 @@ def _on_queries(flags: argparse.Namespace) -> Result:
     table = [["search", *tables["hybrid"]], *([m, *row.values()] for m, row in tables.items())]
     lines = [
         *aligned(table),
-        f"{len(measuring):,} of {len(rows):,} queries, the first {depth} answers; 95 % intervals "
+        f"{len(measuring):,} of {len(rows):,} queries, the first {DEPTH} answers; 95 % intervals "
         "over clusters.",
         f"Weight of the vectors in hybrid search: {weight:g}, {source} (in Python: "
         "search with vector_weight=).",
     ]
-    facts = {"queries": len(measuring), "queries_that_chose": len(choosing), "depth": depth}
+    facts = {"queries": len(measuring), "queries_that_chose": len(choosing), "depth": DEPTH}
     facts |= {"vector_weight": weight}
     for mode, row in tables.items():
         facts[mode] = {name: vars(interval) for name, interval in row.items()}
@@ -243,7 +238,7 @@ def _label(index: Any, path: str, flags: argparse.Namespace) -> QuestionPairs:
                     answers.pop()
                 else:
                     answers.append((*candidate[1:], int(reply == "y")))
-                _write_answers(path, answers, flags.encoding)
+                _write_answers(path, answers)
     finally:  # also after Ctrl-C
         pairs = QuestionPairs(*([answer[at] for answer in answers] for at in range(3)))
         if reading.kind_of(flags.index) == "index":
@@ -264,8 +259,7 @@ def _read_answers(path: str, flags: argparse.Namespace) -> list[Answer]:
         return []
     options = reading.reading_options(flags, "bad_rows encoding")
     with open_rows(path, names={*HEADER}, **options) as rows:
-        is_csv = rows.report.format in DELIMITERS.values() and not path.endswith(".gz")
-        is_ours = is_csv and sorted(rows.header) == sorted(HEADER)
+        is_ours = sorted(rows.header) == sorted(HEADER)
         if is_ours and not [*rows]:
             return []
     pairs = read_pairs(path, **options) if is_ours else ()
@@ -277,15 +271,12 @@ def _read_answers(path: str, flags: argparse.Namespace) -> list[Answer]:
     return _answers(pairs)
 
 
-def _write_answers(path: str, answers: list[Answer], encoding: str | None) -> None:
-    """Writes the answers to a file in UTF-8; beside a list of another encoding with its mark.
-
-    The reader obeys the mark, whatever encoding it is asked for.
-    """
+def _write_answers(path: str, answers: list[Answer]) -> None:
+    """Writes the answers to a file in UTF-8 with its mark: it is read so, whatever --encoding says."""
     if answers:
         lines = "".join(f"{csv_line(row)}\n" for row in (HEADER, *answers))
         with open_atomically(path) as file:
-            file.write(lines.encode("utf-8-sig" if encoding else "utf-8"))
+            file.write(lines.encode("utf-8-sig"))
     else:
         os.remove(path)
 

@@ -35,9 +35,9 @@ def refuse_flags(flags: Any, names: str, why: str) -> None:
     """Raises an ArgumentError where flags are set that have no effect, and says why they have none."""
     values = {name: getattr(flags, name, None) for name in names.split()}
     given = [n for n, v in values.items() if v is not None and v is not False and v != "refuse"]
-    shown = ("-k" if n == "k" else f"--{n}" for n in given)
     if given:
-        raise ArgumentError(f"{why}; leave out {', '.join(shown).replace('_', '-')}.")
+        shown = ", ".join(f"--{name}" for name in given).replace("_", "-")
+        raise ArgumentError(f"{why}; leave out {shown}.")
 
 
 def same_list(flags: Any) -> str:
@@ -73,16 +73,7 @@ def note_default(detector: DuplicateDetector, flags: Any) -> None:
 
 def question_list(path: str, flags: Any) -> QuestionList:
     """The questions of a file, read by the command's flags, with a note on what was left out."""
-    try:
-        questions = read_questions(path, **reading_options(flags, f"{LISTS} repeated"))
-    except DataError as error:
-        two_lists = flags.command in ("match", "evaluate") and kind_of(flags.index) == "questions"
-        if two_lists and reading_options(flags, "encoding column id_column"):
-            raise DataError(
-                f"{error} These flags are for both lists. If each needs its own, make an index of one list "
-                f"with its flags first: siamese index build {shlex.quote(flags.index)}"
-            ) from None
-        raise
+    questions = read_questions(path, **reading_options(flags, f"{LISTS} repeated"))
     names = list(dict.fromkeys(name for row in questions.columns or () for name in row))
     used = set(map(normal_name, read_spec(questions.column, names).columns))
     others = ", ".join(name for name in names if normal_name(name) not in used)

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from siamese.data.arguments import whole_number
-from siamese.data.clusters import cluster_split, number_questions
+from siamese.data.clusters import cluster_split
 from siamese.data.readers.columns import Parts, normal_name, shown_names
 from siamese.data.readers.reading import Rows, open_rows
 from siamese.data.readers.report import ReadReport
@@ -45,7 +45,7 @@ class QuestionPairs:
       is_duplicate: bool [n] (0 and 1 are taken as well).
       ids: the file's own id of each pair; `row_numbers` where left out.
       row_numbers: int64 [n], rising: each pair's data row of the file, from 0; 0 to n - 1 where left out.
-      report: the rows that were left out or repeated, or None.
+      report: the rows that were left out, or None.
 
     ShapeError for columns of different lengths, DataError for a label that is neither 0 nor 1.
 
@@ -144,7 +144,7 @@ def read_pairs(
 
     The content decides the format, as in `read_questions`. A row with an empty question is left out, since
     the course's own code fails on it, but counts in `split_rows`, as a row that cannot be read does.
-    Repeated and contradicting rows stay. ``pairs.report`` counts all of it.
+    Repeated rows stay. ``pairs.report`` counts what was left out.
 
     Args:
       source: a path, '-' for standard input, or a table in memory: a DataFrame, a `datasets.Dataset`, ...
@@ -186,13 +186,10 @@ def read_pairs(
         raise DataError(f"{report.path} has no rows after its header.")
     if not entries:
         raise DataError(f"{report.path} has no usable pair.\n{report}")
-    lines, numbers, question1, question2, ids, answers = map(list, zip(*entries))
-    pairs = QuestionPairs(question1, question2, np.array(answers), ids, np.array(numbers), report)
-    _note_repeats(pairs, report, np.array(lines))
-    return pairs
+    return QuestionPairs(*map(list, zip(*entries)), report)
 
 
-Entry = tuple[int, int, str, str, Any, bool]  # line, data row, question1, question2, id, label
+Entry = tuple[str, str, bool, Any, int]  # question1, question2, label, id, data row
 
 
 def _entries(rows: Rows, parts: list[Parts], texts: Mapping[str, str] | None) -> Iterator[Entry]:
@@ -218,8 +215,7 @@ def _entries(rows: Rows, parts: list[Parts], texts: Mapping[str, str] | None) ->
             what = "it must be 0 (different questions) or 1 (duplicates)"
             rows.report.bad_row(line, f"is_duplicate is {value!r:.40}; {what}.")
         else:
-            first, second = pair
-            yield line, number, first, second, id_text(row.get(key)) if key else number, answer
+            yield *pair, answer, id_text(row.get(key)) if key else number, number
 
 
 def _pair_parts(rows: Rows, specs: Sequence[str], labels: bool) -> list[Parts]:
@@ -235,17 +231,6 @@ def _pair_parts(rows: Rows, specs: Sequence[str], labels: bool) -> list[Parts]:
             raise DataError(f"{rows.where}: {what}; the columns: {shown_names(rows.header)}. {how}")
         parts.append(Parts(columns))
     return parts
-
-
-def _note_repeats(pairs: QuestionPairs, report: ReadReport, lines: np.ndarray) -> None:
-    """Notes rows whose two questions, in either order, stood together in an earlier row."""
-    _, numbers = number_questions(pairs.question1, pairs.question2)
-    keys = numbers.min(axis=1) * numbers.size + numbers.max(axis=1)  # one number for each pair
-    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    first = first[inverse]  # [pairs]; the first row with this pair
-    later, agrees = np.arange(len(lines)) != first, pairs.is_duplicate == pairs.is_duplicate[first]
-    report.add("repeated", lines[later & agrees].tolist())
-    report.add("contradicting", lines[later & ~agrees].tolist())
 
 
 # ---- Which pairs train and which test ----

@@ -108,19 +108,12 @@ def read_ids(
 
     Options, errors: `encoding` and `bad_rows` as of `read_questions`.
     """
-    known = () if id_column else ID_NAMES
-    with open_rows(source, names=known, specs=[id_column], **options) as rows:
-        key = rows.column(id_column) if id_column else rows.first_column(ID_NAMES)
-        key = rows.header[0] if rows.is_plain else key
-        if key is None:
-            raise DataError(
-                f"{rows.where}: no column named {', '.join(ID_NAMES)}; the columns: "
-                f"{shown_names(rows.header)}. Name yours with --id-column (in Python: id_column=)."
-            )
+    with open_rows(source, names=ID_NAMES, specs=[id_column], **options) as rows:
+        usual = rows.header[0] if rows.is_plain else rows.first_column(ID_NAMES)
+        key = rows.column(id_column or usual or "id")
         ids = []
         for line, _, row in rows:
-            own = id_text(row.get(key))
-            if own := re.sub('^"(.*)"$', r"\1", own) if rows.is_plain else own:
+            if own := re.sub('^"(.*)"$', r"\1", id_text(row.get(key))):  # as a spreadsheet saves it
                 ids.append(own)
             elif not rows.is_plain:
                 rows.report.bad_row(line, f"no {key}.")

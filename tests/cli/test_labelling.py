@@ -1,7 +1,6 @@
 """A threshold of a few labels: asked near the border, kept in a file, written to the model or the index."""
 
 import csv
-import gzip
 import json
 import re
 from itertools import combinations
@@ -113,8 +112,6 @@ def test_what_cannot_be_fitted_is_one_sentence(refused, tmp_path):
     (tmp_path / "one.csv").write_text(f"{HEADER}how far,how old,1\n")
     (tmp_path / "bad.csv").write_text(f"{HEADER}how far,how old,1\nhow,far\n")
     (tmp_path / "other.csv").write_text("question1,question2,is_duplicate,more\nx,y,1,z\n")
-    (tmp_path / "other.jsonl").write_text('{"question1":"x","question2":"y","is_duplicate":1}\n')
-    (tmp_path / "one.gz").write_bytes(gzip.compress((tmp_path / "one.csv").read_bytes()))
     (tmp_path / "q.txt").write_text("how far\nhow far is it\nwhy\n")
     label = ["one.csv", "--model", "model", "--label", "3"]
     ask = ["q.txt", "--model", "model", "--label", "2"]
@@ -124,8 +121,6 @@ def test_what_cannot_be_fitted_is_one_sentence(refused, tmp_path):
         (["model", "--label", "-3"], "Pass --label N, at least 1", None),
         (["model", "--answers", "one.csv"], "both classes are needed", None),
         ([*label, "--answers", "other.csv"], "is no table of answers alone", None),
-        ([*label, "--answers", "other.jsonl"], "is no table of answers alone", None),
-        ([*label, "--answers", "one.gz"], "is no table of answers alone", None),
         ([*label, "--answers", "bad.csv"], "line 3: 2 fields", None),
         ([*label, "--answers", "bad.csv", "--bad-rows", "skip"], "no table of answers alone", None),
         ([*label, "--answers", "."], "is a directory", None),

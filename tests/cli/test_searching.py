@@ -305,7 +305,6 @@ def test_a_file_is_replaced_only_where_the_user_says_so_and_never_one_that_is_re
         ("search q.db how --encoding cp1252 --bad-rows skip", "leave out --bad-rows, --encoding"),
         ("index remove q.db --ids 1 --id-column x", "leave out --id-column"),
         ("evaluate q.db --queries x --relevant x --threshold 0", "leave out --threshold"),
-        ("evaluate model --questions pairs.csv -k 3", "leave out -k"),
         ("evaluate model --questions pairs.csv --model model", "leave out --model"),
         ("threshold q.db --label 3 --encoding cp1252", "q.db is an index, whose answers are UTF-8"),
         ("threshold q.db --label 3 --list q.csv", "leave out --list"),
@@ -368,14 +367,3 @@ def test_match_two_lists(tmp_path, run, rows):
     facts = json.loads(run(*command, "-k", "2", "--output", "m.csv", "--json")[1])
     assert (facts["questions"], facts["matched"], facts["output"]) == (1, 1, "m.csv")
     assert (tmp_path / "m.csv").read_text().startswith("id,question,match_id,match,similarity")
-
-
-def test_lists_with_columns_and_encodings_of_their_own_are_matched(tmp_path, run, refused):
-    (tmp_path / "a.csv").write_text("id,question\n1,how far\n")
-    (tmp_path / "b.csv").write_text("key,frage\n1,how far \xe9\n", "cp1252")
-    refused(["search", "how far", "a.csv"], "comes first: siamese search a.csv 'how far'")
-    command, flags = ["match", "a.csv", "b.csv"], ["--column", "frage", "--encoding", "cp1252"]
-    for count in (2, 4):  # b.csv is refused, then a.csv
-        refused([*command, *flags[:count]], "make an index of one list with its flags first")
-    assert run("index", "build", "b.csv", "--model", "model", *flags)[0] == 0
-    assert run("match", "a.csv", "b.csv.index")[0] == 0

@@ -7,7 +7,7 @@ import csv
 from siamese.data.readers.columns import normal_name, shown_names
 from siamese.errors import DataError
 
-DELIMITERS = {",": "CSV", "\t": "tab-separated", ";": "semicolon-separated", "|": "separated by |"}
+DELIMITERS = ",\t;|"
 
 
 def _is_header(names: list[str], rows: list[list[str]]) -> bool:

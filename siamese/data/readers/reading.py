@@ -22,7 +22,7 @@ from itertools import chain, islice
 from typing import Any, BinaryIO
 
 from siamese.data.readers.columns import Parts, columns_called, normal_name, read_spec, shown_names
-from siamese.data.readers.delimiter import DELIMITERS, delimiter, refuse_late_header
+from siamese.data.readers.delimiter import delimiter, refuse_late_header
 from siamese.data.readers.report import ReadReport
 from siamese.data.readers.tables import Table, memory_table, parquet_table, workbook_table
 from siamese.data.text import cleaned
@@ -204,7 +204,7 @@ def _reading(report: ReadReport) -> Iterator[None]:
 
 
 def _table_rows(report: ReadReport, table: Table) -> Rows:
-    report.unit, (report.format, header, rows) = "row", table
+    report.unit, (header, rows) = "row", table
     return Rows(report, header, ((number, cells, None) for number, cells in rows), report.path)
 
 
@@ -249,7 +249,6 @@ def _text_rows(text: io.TextIOWrapper, report: ReadReport, known: set[str]) -> R
     (number, first), *_ = head
     where = f"{report.path}, line {number}"
     if _JSON_START.match(first):
-        report.format = "JSON Lines"
         header = dict.fromkeys(name for _, line in head for name in _json_object(line, text)[0])
         if not header:
             raise DataError(f"{where}: {_json_object(first, text)[1] or 'an empty object.'}")
@@ -262,10 +261,9 @@ def _text_rows(text: io.TextIOWrapper, report: ReadReport, known: set[str]) -> R
     mark = delimiter([line for _, line in head], known)
     if not mark:
         refuse_late_header(head, known, report.path)
-        report.format, name = "a question a line", first.strip()
+        name = first.strip()
         plain = ((number, {name: line.rstrip("\r\n")}, _odd(line, text)) for number, line in lines)
         return Rows(report, [name], plain, where, is_plain=True)
-    report.format = DELIMITERS[mark]
     rows = _delimited_rows(lines, mark, text)
     _, header, problem = next(rows)
     if problem:

@@ -1,4 +1,4 @@
-"""The report of a file that was read: rows left out or repeated, in words and as values."""
+"""The report of a file that was read: the rows that were left out, in words and as values."""
 
 from __future__ import annotations
 
@@ -8,23 +8,20 @@ from dataclasses import dataclass, field
 from siamese.errors import ArgumentError, DataError
 
 FIRST_LINES = 5  # line numbers that a report prints of each kind
-# kind -> (the rows that are of it, what becomes of them), in the order of the printed report.
+# kind -> the rows that are left out for it, in the order of the printed report.
 KINDS = {
-    "bad": ("that cannot be read", "left out"),
-    "header": ("with the header again", "left out"),
-    "empty": ("with an empty question", "left out"),
-    "wordless": ("without a letter or a digit", "left out"),
-    "repeated": ("with an earlier row's pair and label", "kept"),
-    "contradicting": ("with an earlier row's pair and the other label", "kept"),
+    "bad": "that cannot be read",
+    "header": "with the header again",
+    "empty": "with an empty question",
+    "wordless": "without a letter or a digit",
 }
 
 
 @dataclass
 class ReadReport:
-    """The rows of a file that were left out or repeated; printing it gives a few lines of text."""
+    """The rows of a file that were left out; printing it gives a few lines of text."""
 
     path: str  # the file
-    format: str = ""  # in words
     bad_rows: str = "refuse"  # the file for a row that cannot be read, or 'skip' the row
     unit: str = "line"  # what the numbers count from 1, or 'row' of a table
     rows: int = 0  # data rows read so far
@@ -63,18 +60,17 @@ class ReadReport:
 
     def __str__(self) -> str:
         head = f"{self.path}: {self.rows:,} rows read, {self.rows - self.left_out:,} kept"
-        head += f" ({self.format})" if self.format else ""
         return "\n  ".join([head, *self.finding_lines()])
 
     def finding_lines(self) -> list[str]:
-        """A line of text for each kind: how many, where, and what becomes of them."""
+        """A line of text for each kind: how many, and where; then other remarks."""
         texts = []
         for kind in filter(self.findings.get, KINDS):
-            (what, result), lines = KINDS[kind], self.findings[kind]
+            lines = self.findings[kind]
             s = "s" * (len(lines) > 1)
             where = ", ".join(f"{line:,}" for line in lines[:FIRST_LINES])
             where += ", …" * (len(lines) > FIRST_LINES)
-            text = f"{len(lines):,} row{s} {what} ({self.unit}{s} {where}): {result}"
+            text = f"{len(lines):,} row{s} {KINDS[kind]} ({self.unit}{s} {where}): left out"
             if kind == "bad":
                 text += f" (the first: {self.first_problem.rstrip('.')})"
             texts.append(text)

@@ -25,7 +25,7 @@ def question_places(names: Sequence[str]) -> list[int]:
     return usual or places
 
 
-Table = tuple[str, list[str], Iterator[tuple[int, list]]]  # format, header, rows with their numbers
+Table = tuple[list[str], Iterator[tuple[int, list]]]  # header, rows with their numbers
 
 
 def parquet_table(file: BinaryIO) -> Table:
@@ -35,7 +35,7 @@ def parquet_table(file: BinaryIO) -> Table:
     parquet = pyarrow.parquet.ParquetFile(file)
     batches = parquet.iter_batches(batch_size=4096)  # rows in memory at once
     rows = (row for batch in batches for row in zip(*(c.to_pylist() for c in batch.columns)))
-    return "Parquet", parquet.schema_arrow.names, enumerate(map(list, rows), 1)
+    return parquet.schema_arrow.names, enumerate(map(list, rows), 1)
 
 
 def workbook_table(file: BinaryIO, name: str) -> Table:
@@ -52,13 +52,13 @@ def workbook_table(file: BinaryIO, name: str) -> Table:
     if len(sheets) != 1:
         what = f"holds several sheets ({', '.join(sheets)}); save one as a file of its own"
         raise DataError(f"{name} {what if sheets else 'is empty'}.")
-    ((sheet, ((row, header), *body)),) = sheets.items()
+    (((row, header), *body),) = sheets.values()
     first = list(dropwhile(_is_blank, body))[:1]
     filled = [sum(cell != "" for cell in cells) for _, cells in ((row, header), *first)]
     if 2 * filled[0] <= filled[-1]:
         raise DataError(f"{name}, row {row} names few columns. Name all, or delete the rows above.")
     cells = ((at, [None if cell == "" else as_whole(cell) for cell in row]) for at, row in body)
-    return f"Excel workbook, sheet {sheet}", list(map(str, map(as_whole, header))), cells
+    return list(map(str, map(as_whole, header))), cells
 
 
 def _is_blank(row: tuple[int, list]) -> bool:
@@ -95,7 +95,7 @@ def memory_table(table: Any, name: str) -> Table:
         if level is not None and str(level) not in names:
             names, columns = [*names, str(level)], [*columns, index.get_level_values(at).to_list()]
     rows = ([None if _is_missing(value) else value for value in row] for row in zip(*columns))
-    return "a table in memory", names, enumerate(rows, 1)
+    return names, enumerate(rows, 1)
 
 
 def text_list(texts: Any, function: str) -> list[str]:
