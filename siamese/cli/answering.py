@@ -9,7 +9,7 @@ import shlex
 from siamese.cli import arguments as shared
 from siamese.cli import reading
 from siamese.cli.arguments import arg, command, flag
-from siamese.cli.output import Facts, Result, claim, counted, note, table_result, threshold_facts
+from siamese.cli.output import Facts, Result, claim, counted, table_result, threshold_facts
 from siamese.cli.reading import labelled_pairs, note_cut, note_default, opened, question_list
 from siamese.compat.progress import elapsed
 from siamese.data.text import has_words
@@ -150,9 +150,6 @@ def match(flags: argparse.Namespace) -> Result:
     siamese match new.csv faq.csv -k 3 --threshold 0.8 --output matches.csv
     """
     claim(flags.output, flags)
-    if flags.a != "-" and os.path.realpath(flags.a) == os.path.realpath(flags.index):
-        a = shlex.quote(flags.a)
-        note(f"Each question matches itself. Inside one list: siamese duplicates {a}")
     new = question_list(flags.a, flags)
     with opened(flags.index, flags) as (index, detector):
         facts, rows = threshold_facts(detector, flags), []

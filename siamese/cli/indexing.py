@@ -90,8 +90,6 @@ def index_add(flags: argparse.Namespace) -> Facts:
                 f"The index compares {own}; of {new} the same questions would be stored twice. Leave "
                 "--column out, name as many columns and words, or build another index."
             )
-        if new != own:
-            note(f"The index compares {own}, and of these questions {new}.")
         texts, ids = questions.questions, questions.ids if questions.has_ids else None
         if ids and built.get("numbered"):
             note("The index numbers its questions itself: such a number as an id replaces one.")

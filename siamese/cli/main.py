@@ -12,7 +12,7 @@ from typing import Any
 from siamese import __version__, compat
 from siamese.cli import answering, course, indexing, labels, training
 from siamese.cli.output import Facts, Result, listed, write_out
-from siamese.cli.reading import check_models, note_way_on
+from siamese.cli.reading import note_way_on
 from siamese.compat.process import enable_compile_cache, keep_memory
 from siamese.errors import MissingDependencyError, SiameseError, explain_missing_trax
 from siamese.search.display import LAYOUT, harmless, json_text
@@ -90,7 +90,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(flags: argparse.Namespace) -> Facts | Result | None:
     """The result of a command; a package that it lacks is named."""
     try:
-        check_models(flags)
         return flags.function(flags)
     except ModuleNotFoundError as error:
         explain_missing_trax(error)

@@ -91,8 +91,6 @@ def labelled_pairs(path: str, flags: Any, **options: Any) -> QuestionPairs:
     """The pairs of a file, read by the command's flags, with a note on what was left out."""
     options |= reading_options(flags, PAIRS)
     source = getattr(flags, "list", None)
-    if source == path:
-        raise ArgumentError(f"{path} holds the pairs; the list of their questions is another file.")
     if not source and kind_of(getattr(flags, "index", "")) != "questions":
         refuse_flags(flags, OF_LIST, "There is no list of questions (--list FILE)")
     if source and kind_of(source) == "index":
@@ -116,16 +114,6 @@ def store_answers(index: Any, answers: QuestionPairs, path: str) -> int:
         return index.add_answers(answers)
     except DataError as error:
         raise DataError(f"{path}: {error}") from None
-
-
-def check_models(flags: Any) -> None:
-    """Refuses, before any work, an index or a list where a model is needed."""
-    for path in (getattr(flags, name, None) for name in ("model", "init_from")):
-        if path and (kind := kind_of(path)) != "model":
-            kind = "an index" if kind == "index" else "no model"
-            raise ArgumentError(
-                f"{path} is {kind}. Here a saved model or an encoder's name, such as use, is needed."
-            )
 
 
 def kind_of(path: str) -> str:

@@ -186,7 +186,8 @@ def read_pairs(
         raise DataError(f"{report.path} has no rows after its header.")
     if not entries:
         raise DataError(f"{report.path} has no usable pair.\n{report}")
-    return QuestionPairs(*map(list, zip(*entries)), report)
+    question1, question2, answers, ids, numbers = map(list, zip(*entries))
+    return QuestionPairs(question1, question2, np.array(answers), ids, np.array(numbers), report)
 
 
 Entry = tuple[str, str, bool, Any, int]  # question1, question2, label, id, data row
@@ -215,7 +216,7 @@ def _entries(rows: Rows, parts: list[Parts], texts: Mapping[str, str] | None) ->
             what = "it must be 0 (different questions) or 1 (duplicates)"
             rows.report.bad_row(line, f"is_duplicate is {value!r:.40}; {what}.")
         else:
-            yield *pair, answer, id_text(row.get(key)) if key else number, number
+            yield pair[0], pair[1], answer, id_text(row.get(key)) if key else number, number
 
 
 def _pair_parts(rows: Rows, specs: Sequence[str], labels: bool) -> list[Parts]:
