@@ -150,8 +150,9 @@ def match(flags: argparse.Namespace) -> Result:
     siamese match new.csv faq.csv -k 3 --threshold 0.8 --output matches.csv
     """
     claim(flags.output, flags)
-    new = question_list(flags.a, flags)
+    new = reading.kind_of(flags.index) != "index" and question_list(flags.a, flags)
     with opened(flags.index, flags) as (index, detector):
+        new = new or reading.list_for(index, flags.a, flags, "drop_repeated repeated")
         facts, rows = threshold_facts(detector, flags), []
         note_cut(detector, new.questions)
         with elapsed(f"Searching for {len(new.questions):,} questions"):

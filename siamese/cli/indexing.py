@@ -80,9 +80,7 @@ def index_add(flags: argparse.Namespace) -> Facts:
     """
     with opened(flags.index, flags, stored=True) as (index, detector):
         column, built = flags.column, index.reading
-        for name, value in built.items():  # as the index was built
-            setattr(flags, name, getattr(flags, name, None) or value)
-        questions = question_list(flags.questions, flags)
+        questions = reading.list_for(index, flags.questions, flags, " ".join(built))
         new, own = questions.column, built.get("compared", questions.column)
         forms = {(len(parts.columns), parts.words) for parts in map(read_spec, (new, own))}
         if column and len(forms) > 1:

@@ -84,7 +84,7 @@ def listed(facts: Facts) -> str:
     parts = {name: part for name, part in facts.items() if isinstance(part, (dict, list))}
     lines = aligned(
         (name.replace("_", " "), f"{value:,}" if isinstance(value, (int, float)) else value)
-        for name, value in facts.items()
+        for name, value in rounded(facts).items()
         if name not in parts
     )
     for name, part in parts.items():

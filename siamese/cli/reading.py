@@ -87,6 +87,17 @@ def question_list(path: str, flags: Any) -> QuestionList:
     return questions
 
 
+def list_for(index: Any, path: str, flags: Any, names: str) -> QuestionList:
+    """The questions of a file for an index, read by its flags of these names where the command has none."""
+    for name in names.split():
+        setattr(flags, name, getattr(flags, name, None) or index.reading.get(name))
+    questions = question_list(path, flags)
+    compared = index.reading.get("compared", questions.column)
+    if questions.column != compared:
+        note(f"The index compares {compared}, and of these questions {questions.column}.")
+    return questions
+
+
 def labelled_pairs(path: str, flags: Any, **options: Any) -> QuestionPairs:
     """The pairs of a file, read by the command's flags, with a note on what was left out."""
     options |= reading_options(flags, PAIRS)

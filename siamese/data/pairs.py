@@ -174,13 +174,15 @@ def read_pairs(
             f"it is {columns!r}."
         )
     texts = None if texts is None else {id_text(i): text for i, text in texts.items()}
-    specs = specs[: 3 if labels else 2] or ["id1", "id2"] * (texts is not None)
-    known = {name for names in COLUMN_NAMES.values() for name in names}
+    specs = specs[: 3 if labels else 2]
+    known = {name for names in COLUMN_NAMES.values() for name in names} | {"id1", "id2"}
     with open_rows(source, bad_rows, names=known, specs=specs, encoding=encoding) as rows:
         has_labels = set(map(normal_name, rows.header)).intersection(COLUMN_NAMES["is_duplicate"])
-        if texts is not None and len(specs) == 2 and not has_labels:
+        if texts is not None and len(specs) < 3 and not has_labels:
             labels = False
-        entries = list(_entries(rows, _pair_parts(rows, specs, labels), texts))
+        names = ["id1", "id2"] if texts is not None else ["question1", "question2"]
+        parts = _pair_parts(rows, specs, names + ["is_duplicate"] * labels)
+        entries = list(_entries(rows, parts, texts))
     report = rows.report
     if not report.rows:
         raise DataError(f"{report.path} has no rows after its header.")
@@ -219,11 +221,12 @@ def _entries(rows: Rows, parts: list[Parts], texts: Mapping[str, str] | None) ->
             yield pair[0], pair[1], answer, id_text(row.get(key)) if key else number, number
 
 
-def _pair_parts(rows: Rows, specs: Sequence[str], labels: bool) -> list[Parts]:
-    """What makes question 1, question 2 and, with `labels`, the label; `specs` name the first of them."""
-    parts, required = list(map(rows.parts, specs)), list(COLUMN_NAMES)[: 3 if labels else 2]
+def _pair_parts(rows: Rows, specs: Sequence[str], required: Sequence[str]) -> list[Parts]:
+    """What makes each required column, of which `specs` name the first."""
+    parts = list(map(rows.parts, specs))
     for name in required[len(parts) :]:
-        columns = [other for other in rows.header if normal_name(other) in COLUMN_NAMES[name]]
+        usual = COLUMN_NAMES.get(name, (name,))
+        columns = [other for other in rows.header if normal_name(other) in usual]
         if len(columns) != 1:
             several = f"{name} may be any of {' and '.join(columns)}"
             what = several if columns else f"no column {name}"

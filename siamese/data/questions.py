@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from siamese.data.readers.columns import Parts, normal_name, shown_names
@@ -29,6 +28,7 @@ SHARE = 0.01  # A line in more of the texts than this is repeated.
 LEAST_TEXTS = 100  # A shorter list has no repeated lines.
 LEAST_TIMES = 5  # More texts than this have it.
 LEAST_WORDS = 3  # Shorter lines, such as "Hello all", are never counted.
+_LINE_END = re.compile(r"<br\s*/?>|</(?:div|li|p|td|tr)\s*>", re.IGNORECASE)
 
 
 @dataclass
@@ -130,7 +130,7 @@ def _pair_entries(rows: Rows) -> Iterator[Entry]:
     ids = itertools.count()
     for line, number, row in rows:
         new = [text for text in dict.fromkeys(rows.pair(line, row, sides)) if text not in known]
-        good = list(filter(_has_word, new))
+        good = [text for text in new if has_words(cleaned(text))]
         known.update(new)
         rows.report.add("wordless", [line] * (len(good) < len(new)))
         for text in good:
@@ -153,13 +153,11 @@ def _entries(
     rows.report.repeated += repeated
     known: set[str] = set()  # ids
     for line, number, row in records:
-        source = row
-        if drop and repeated:
-            bodies = {n: row[n] for n in parts.columns if isinstance(row.get(n), str)}
-            source = row | {n: without_lines(text, repeated) for n, text in bodies.items()}
-        if text := rows.question(line, source, parts):
+        bodies = {n: row[n] for n in parts.columns if drop and isinstance(row.get(n), str)}
+        shorter = {n: without_lines(text, repeated) for n, text in bodies.items()}
+        if text := rows.question(line, row | shorter, parts):
             own = id_text(row.get(key)) if key else str(number)
-            if not _has_word(text):
+            if not has_words(cleaned(text)):  # No model has a vector of markup alone.
                 rows.report.add("wordless", [line])
             elif not own or own in known:
                 what = f"the id {own!r} stands in an earlier row." if own else f"no {key}."
@@ -171,23 +169,28 @@ def _entries(
 
 
 def _key(line: str) -> str:
-    return " ".join(line.split()).casefold()
+    return " ".join(cleaned(line).split()).casefold()
+
+
+def _lines(text: str) -> list[tuple[str, str]]:
+    """The lines of a text, each with its key before it; some tags of HTML end a line too."""
+    return [(_key(line), line) for line in _LINE_END.sub(r"\g<0>\n", text).splitlines()]
 
 
 def repeated_lines(texts: Sequence[str], known: Collection[str] = ()) -> dict[str, int]:
     """The lines that stand in more than 1 % of at least 100 texts, the most frequent first.
 
-    Lines are equal if they differ only in case and blanks. A line counts once for each text; a text of one
-    line does not count: a question that many people ask is no signature. A line of an earlier list, one of
+    Lines are equal but for case, blanks and markup. A line counts once for each text; a text of one line
+    does not count: a question that many people ask is no signature. A line of an earlier list, one of
     `known`, is repeated however seldom it stands here. Each line, as the last text with it has it, comes
     with the number of texts that have it.
     """
     counts: Counter[str] = Counter()
     shown: dict[str, str] = {}
     for text in texts:
-        lines = text.strip().splitlines()
+        lines = {key: line.strip() for key, line in _lines(text) if key}
         if len(lines) > 1:
-            long = {_key(line): line.strip() for line in lines if len(line.split()) >= LEAST_WORDS}
+            long = {k: line for k, line in lines.items() if len(k.split()) >= LEAST_WORDS}
             counts.update(long.keys())
             shown |= long
     least = max(SHARE * len(texts), LEAST_TIMES) if len(texts) >= LEAST_TEXTS else len(texts)
@@ -198,21 +201,16 @@ def repeated_lines(texts: Sequence[str], known: Collection[str] = ()) -> dict[st
 def without_lines(text: str, lines: Collection[str]) -> str:
     """The text without the lines of `repeated_lines`; a text of nothing else stays as it is."""
     keys = set(map(_key, lines))
-    shorter = "\n".join(line for line in text.splitlines() if _key(line) not in keys)
-    return shorter if shorter.strip() else text
-
-
-def _has_word(text: str) -> bool:
-    """Whether a text has a letter or a digit beside its markup; no model has a vector of another."""
-    return has_words(cleaned(text) if "<" in text or "&" in text else text)
+    rest = [line for key, line in _lines(text) if key not in keys]
+    return "\n".join(rest) if any(map(str.strip, rest)) else text
 
 
 def _repetition(name: str, lines: dict[str, int], drop: bool) -> str:
     """A note on the lines that stand in many bodies."""
-    shown = ", ".join(f"{line[:40]!r} ({n:,})" for line, n in islice(lines.items(), 3))
-    shown += ", …" * (len(lines) > 3)
+    shown = ", ".join(f"{cleaned(line)[:40]!r} ({n:,})" for line, n in [*lines.items()][:3])
     head = f"{len(lines):,} line{'s' * (len(lines) > 1)} repeated in more than 1 % of {name}"
-    return f"{head}: {shown}: {'left out' if drop else '--drop-repeated leaves such lines out'}"
+    how = "left out" if drop else "--drop-repeated leaves such lines out"
+    return f"{head}, such as {shown}: {how}"
 
 
 def _question_parts(rows: Rows, column: str | None) -> tuple[str, Parts | None]:

@@ -32,8 +32,8 @@ _MARKUP = re.compile(
 )
 _WHOM = "all|community|dear|everybody|everyone|experts?|folks|friends?|guys|madam|sir|support|team|there"
 _GREETING = re.compile(
-    r"\s*(?:(?:hi|hiya|hello|hey|dear|greetings|good (?:morning|afternoon|evening|day))"
-    rf"(?: (?:{_WHOM}|and|or))*\s*[,.!:]+(?:\s+|$))+",
+    r"\A\s*(?:(?:(?:hi|hiya|hello|hey|dear|greetings|good (?:morning|afternoon|evening|day))"
+    rf"(?: (?:{_WHOM}|and|or))*\s*[,.!:]+|(?:re|fwd?|aw|wg):)(?:\s+|$))+",  # "Re:" of a mail
     re.IGNORECASE,
 )
 _THANKS = re.compile(
@@ -86,9 +86,8 @@ def straightened(text: str) -> str:
 
 
 def without_greeting(text: str) -> str:
-    """Text without an English greeting before it and thanks after it; a text of these alone stays."""
-    greeting = _GREETING.match(text)
-    rest = text[greeting.end() :] if greeting else text
+    """Text without a mail's "Re:" and an English greeting, and thanks at its end; these alone stay."""
+    rest = _GREETING.sub("", text)
     thanks = _THANKS.search(rest, max(0, len(rest) - _LONGEST_THANKS))
     rest = rest[: thanks.start()] if thanks else rest
     is_thanks = _THANKS.match(f".{rest}", 1)  # and nothing else

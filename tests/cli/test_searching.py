@@ -345,12 +345,14 @@ def test_repeated_lines_are_left_out_of_a_few_new_texts(tmp_path, run, command, 
     posts = [f'how far {n},"I ask.\nSent from my phone"' for n in range(120)]
     (tmp_path / "a.csv").write_text("\n".join([f"title,{body}", *posts]))
     (tmp_path / "b.csv").write_text(f'title,{body}\nhow old,"I know.\nsent from  my phone"\n')
-    flags = ["--drop-repeated"]
-    build = f"index build a.csv --model model --output a.db --column title+{body}".split()
-    err = run(*build, *flags * (command == "build"))[2]
+    flags, column = ["--drop-repeated"], ["--column", f"title+{body}"]
+    build = ["index", "build", "a.csv", "--model", "model", "--output", "a.db"]
+    err = run(*build, *column, *flags * (command == "build"))[2]
     assert f"1 line repeated in more than 1 % of {body}" in err and "phone' (120)" in err
     assert ("--drop-repeated leaves such lines out" in err) == (command == "add")
-    assert run("index", "add", "a.db", "b.csv", *flags * (command == "add"))[0] == 0
+    flags *= command == "add"
+    assert "\n0,how old I know.," in run("match", "b.csv", "a.db", *column, *flags)[1]
+    assert run("index", "add", "a.db", "b.csv", *flags)[0] == 0
     with QuestionIndex.open(tmp_path / "a.db") as index:
         assert index.entries[-1]["question"] == "how old I know."
 

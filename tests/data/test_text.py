@@ -33,14 +33,14 @@ AS_IT_IS = (
 )  # fmt: skip
 GREETED = {
     "Hi all, how far is it? Thanks in advance!": "How far is it?",
-    "hello team. Dear all: how far is it?  thx": "how far is it?",
+    "AW: RE: Fwd: hello team. Dear all: how far is it?  thx": "How far is it?",
     "Dear Sir or Madam, how far is it? Kind regards, John Smith": "How far is it?",
 }
 NO_GREETING = (
     "Hello!", "Thanks in advance!", "Hello world in C?", "Hey Jude, who wrote it?", "Is it far, thanks?",
     "How? Thanks to Bob it works now, but it fails again, so why?", "High, low or none?", "",
     "It exists. Please help me open it", "Which ends a letter? Best regards or kind regards",
-    "hey.com login?", "hi.fi or lossless?", "Hey:5", "Hi, ?", "Hello. Thanks.",
+    "hey.com login?", "re:Invent?", "hi.fi or lossless?", "Hey:5", "Hi, ?", "Hello. Thanks.",
 )  # fmt: skip
 FORMS = {
     "Z\u0075\u0308rich": "zürich", "ＡＢＣ １２３": "abc 123", "ﬁnal oﬃce": "final office",
@@ -103,6 +103,7 @@ def posts(size: int, *lines: str) -> list[str]:
         (posts(200, "Hello all", "Thanks", ""), {}),
         ([SIGNATURE + "\n"] * 200, {}),  # a text of one line
         (posts(100, "  SENT  from my phone") + posts(100, SIGNATURE + " \r"), {SIGNATURE: 200}),
+        ([f"<p>Why {n}?</p><p>{SIGNATURE}</p>" for n in range(200)], {f"<p>{SIGNATURE}</p>": 200}),
     ],
 )
 def test_what_counts_as_a_repeated_line(texts, expected):
@@ -112,6 +113,7 @@ def test_what_counts_as_a_repeated_line(texts, expected):
 def test_lines_are_left_out_whatever_their_blanks_and_case():
     for text, expected in (
         (f"Why?\n {TEMPLATE} \nBecause.\nSENT from  my phone", "Why?\nBecause."),
+        (f"Why?<br>{SIGNATURE}<br/>", "Why?<br>"),
         ("Sent from my phone or not?", "Sent from my phone or not?"),
         (f"{SIGNATURE}\n\n{TEMPLATE}", f"{SIGNATURE}\n\n{TEMPLATE}"),  # nothing else
     ):

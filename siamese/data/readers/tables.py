@@ -56,7 +56,7 @@ def workbook_table(file: BinaryIO, name: str) -> Table:
     first = list(dropwhile(_is_blank, body))[:1]
     filled = [sum(cell != "" for cell in cells) for _, cells in ((row, header), *first)]
     if 2 * filled[0] <= filled[-1]:
-        raise DataError(f"{name}, row {row} names few columns. Name all, or delete the rows above.")
+        raise DataError(f"{name}, row {row} names few columns. Name all, or delete this row.")
     cells = ((at, [None if cell == "" else as_whole(cell) for cell in row]) for at, row in body)
     return list(map(str, map(as_whole, header))), cells
 
