@@ -29,7 +29,8 @@ def served(request):
     )
     calibrated = make_detector(threshold=0.9, calibration=calibration)
     detector = calibrated if width > 1000 else make_curve_detector()
-    options = {"ids": ["=1+1", *map(str, range(200))], "columns": [{"of": {"name": "li"}}] * 201}
+    columns = [{"of": {"name": "li"}, "post": 2**62}] * 201
+    options = {"ids": ["=1+1", *map(str, range(200))], "columns": columns}
     index = QuestionIndex.build(detector, QUESTIONS, **options)
     with running(index, key="sécrèt ł") as address:
         yield address, width, index
@@ -63,7 +64,7 @@ def test_the_page_in_a_browser(served, browser, tmp_path):
     view.get_by_label("A new question").fill(HARMFUL)
     first = view.locator("#hits > li").first
     expect(first).to_contain_text(r"far is <img src=x onerror=alert(1)> \u001b[31m \u202e ?")
-    expect(first).to_contain_text('of: {"name":"li"}')
+    expect(first).to_contain_text(f'of: {{"name":"li"}} · post: {2**62}')
     chosen = float(view.get_by_label("Threshold").input_value())
     assert chosen == pytest.approx(float(own), abs=1e-3)
     expect(first.locator(".bar").first).to_contain_text("1.000")
