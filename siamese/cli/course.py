@@ -176,8 +176,6 @@ def grade(flags: argparse.Namespace) -> Result:
     siamese grade handed-in --jobs 4 --out grades
     siamese grade handed-in --cell-limit 300
     """
-    if os.path.isfile(flags.folder) and not flags.folder.lower().endswith(".ipynb"):
-        raise ArgumentError(f"{flags.folder} is no notebook (.ipynb) and no folder.")
     if flags.jobs < 1:
         raise ArgumentError("--jobs is at least 1.")
     if not (0 < flags.cell_limit < 1e9 and 0 <= flags.memory_limit < 1e9):

@@ -48,18 +48,15 @@ class data_generator(Iterator):
         self._shuffle = bool(shuffle)
         self.draws: Any = random  # What shuffles: the module, or a `random.Random` that a run sets.
         self._order = list(range(len(self._q1)))
-        self._index = 0  # place in _order of the next pair
-        self._started = False  # whether the first shuffle has been drawn
+        self._index = len(self._order)  # place in _order of the next pair; a pass begins at the end
 
     def __next__(self) -> tuple[np.ndarray, np.ndarray]:
         rows: list[int] = []
         while len(rows) < self._batch_size:
-            at_end = self._index >= len(self._order)
-            if self._shuffle and (at_end or not self._started):
-                self.draws.shuffle(self._order)
-            if at_end:
+            if self._index == len(self._order):
                 self._index = 0
-            self._started = True
+                if self._shuffle:
+                    self.draws.shuffle(self._order)
             taken = self._order[self._index : self._index + self._batch_size - len(rows)]
             rows += taken
             self._index += len(taken)
@@ -70,22 +67,21 @@ class data_generator(Iterator):
 
     def state(self) -> dict[str, Any]:
         """The position as values that JSON can hold: the order of the pairs, and where `draws` stands."""
-        names = {"order": list(self._order), "index": self._index, "started": self._started}
         version, numbers, gauss = self.draws.getstate()
-        return {**names, "random": [version, list(numbers), gauss]}
+        random_state = [version, list(numbers), gauss]
+        return {"order": list(self._order), "index": self._index, "random": random_state}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Goes to where `state` was taken, and sets `draws`, the global module too, to what it was.
 
-        Raises:
-          ArgumentError: where `state` belongs to another number of pairs; nothing has changed then.
+        A state of another number of pairs is an ArgumentError; nothing has changed then.
         """
-        if len(state["order"]) != len(self._order):
-            pairs = f"over {len(state['order'])} pairs; this one has {len(self._q1)}"
+        pairs = len(state["order"])
+        if pairs != len(self._order):
             raise ArgumentError(
-                f"The state is of a generator {pairs}: restore it with the same data."
+                f"The state is of a generator over {pairs} pairs; this one has {len(self._q1)}: "
+                "restore it with the same data."
             )
         version, numbers, gauss = state["random"]
         self.draws.setstate((version, tuple(numbers), gauss))
         self._order, self._index = list(state["order"]), state["index"]
-        self._started = state["started"]

@@ -23,6 +23,7 @@ from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
@@ -61,23 +62,23 @@ def grade_class(
 
     A student is called as the folder below this one, or as the notebook where there is none. A second call
     grades the notebooks without a row, and those that have changed since. It returns the rows of the
-    table, sorted: name in `COLUMNS` -> value, a text in the rows of earlier calls.
+    table, sorted: name in `COLUMNS` -> cell, a text in the rows of earlier calls.
 
     Raises:
       ArgumentError: no notebooks; or `out` has another table, or the marks of another folder.
-      DataError: a file cannot be read or written.
+      DataError: a file of `out` cannot be read or written.
       CheckpointError: another process grades into the same folder.
     """
     folder, table = Path(folder).resolve(), Path(out, "grades.csv")
-    paths, top = [folder], folder.parent
-    if folder.is_dir():
-        paths, top = sorted(folder.rglob("*.[iI][pP][yY][nN][bB]")), folder
-    paths = [path for path in paths if not NOT_HANDED_IN & set(path.relative_to(top).parts)]
-    for path in folder.rglob("*.*"):
+    top = folder.parent if folder.is_file() else folder
+    files = [folder] if folder.is_file() else sorted(folder.rglob("*.*"))
+    for path in files:
         if path.suffix.lower() in ARCHIVES:
             note(f"{path.relative_to(top)} is an archive: unpack it, and grade again.")
+    paths = [path for path in files if path.suffix.lower() == ".ipynb"]
+    paths = [path for path in paths if not NOT_HANDED_IN & set(path.relative_to(top).parts)]
     if not paths:
-        raise ArgumentError(f"There is no .ipynb file in the folder {folder}.")
+        raise ArgumentError(f"{folder} is no notebook, and no folder with an .ipynb file in it.")
     gate = asyncio.Semaphore(jobs)
 
     async def grade(path: Path) -> None:
@@ -85,23 +86,21 @@ def grade_class(
             with explained(path, "read", DataError):
                 data = path.read_bytes()
         except DataError as error:  # The others are graded; a second call tries it again.
-            if path == folder:
-                raise
             return note(str(error))
         name, sha256 = path.relative_to(top), hashlib.sha256(data).hexdigest()
-        if rows.get(name.as_posix(), {}).get("sha256") == sha256:
+        if rows.get(excel_cell(name.as_posix()), {}).get("sha256") == sha256:
             return
         async with gate:
             row, text = _report(name, *await _grade(data, limits))
         row |= {"folder": str(top), "sha256": sha256}
+        row = {key: excel_cell(value) for key, value in row.items()}
         page = Path(out, "feedback", name).with_suffix(".html")
         with explained(page, error=DataError):
             page.parent.mkdir(parents=True, exist_ok=True)
         write_text_atomically(page, text)
         rows[row["file"]] = row
         lines = [COLUMNS, *([row[key] for key in COLUMNS] for _, row in sorted(rows.items()))]
-        text = "".join(f"{csv_line(map(excel_cell, line))}\n" for line in lines)
-        write_text_atomically(table, text)
+        write_text_atomically(table, "".join(f"{csv_line(line)}\n" for line in lines))
         note(f"{name}: {row['total']:g} of {row['out_of']:g}. {row['remarks'][:200]}")
 
     async def grade_all() -> None:
@@ -121,15 +120,10 @@ def _read_rows(table: Path, top: Path) -> dict[str, dict[str, Any]]:
         columns, *lines = [tuple(line) for line in csv.reader(file) if line] or [()]
     if columns != COLUMNS or any(len(line) != len(COLUMNS) for line in lines):
         raise ArgumentError(f"{table} has other columns. Pass another folder as --out.")
-    rows = [dict(zip(COLUMNS, map(_plain, line))) for line in lines]
+    rows = [dict(zip(COLUMNS, line)) for line in lines]
     if any(row["folder"] != str(top) for row in rows):
         raise ArgumentError(f"{table} is not of {top}. Pass another folder as --out.")
     return {row["file"]: row for row in rows}
-
-
-def _plain(cell: str) -> str:
-    """A cell without the apostrophe that `excel_cell` put before it."""
-    return cell[1:] if cell[:1] == "'" and excel_cell(cell[1:]) == cell else cell
 
 
 def _report(
@@ -153,30 +147,24 @@ def _report(
 
 
 async def _grade(data: bytes, limits: Limits) -> tuple[int | None, dict[str, Mark], list[str]]:
-    """Runs a notebook to its end, or to the first cell that takes too long or ends Python.
+    """Runs a notebook to its end, or to the first cell that takes too long or ends Python, and checks it.
 
-    What it defines is then checked. Where no check comes to its end in the notebook's own kernel, one is
-    started for its imports and definitions alone. It returns the notebook's number, by the functions it
+    An exercise whose check does not come to its end there is checked in a kernel of its own, which has run
+    the notebook's imports and definitions alone. It returns the notebook's number, by the functions it
     defines; exercise -> mark; and remarks on its cells.
     """
-    marks, remarks, whole = {}, [], True
     try:
         cells = _code_cells(data)
         number = _which_notebook(cells)
-        while todo := [exercise for exercise in EXERCISES[number] if exercise not in marks]:
+        async with _started(limits) as kernel:
+            remarks = await kernel.run_all(cells, limits.seconds)
+            marks = {e: await kernel.check(number, e, limits.seconds) for e in EXERCISES[number]}
+        for exercise in [name for name, mark in marks.items() if not mark]:
             async with _started(limits) as kernel:
-                code = cells if whole else definitions(cells)
-                errors = await kernel.run_all(code, limits.seconds)
-                remarks, lost = errors if whole else remarks, kernel.lost
-                for exercise in todo:
-                    mark, error = await kernel.check(number, exercise, limits.seconds)
-                    if mark or not whole:
-                        marks[exercise] = mark or (0.0, error, error)
-                    elif not kernel.lost and error not in remarks:
-                        remarks.append(error)
-                    if kernel.lost != lost:
-                        break
-            whole = False
+                await kernel.run_all(definitions(cells), limits.seconds)
+                mark = await kernel.check(number, exercise, limits.seconds)
+                problem = kernel.problem or "the check wrote no result"
+                marks[exercise] = mark or (0.0, problem, problem)
     except Exception as error:  # Whatever it is, the others are graded.
         reason = " ".join(f"not graded: {type(error).__name__}: {error}".split())
         return None, {}, [reason[:300]]
@@ -186,14 +174,11 @@ async def _grade(data: bytes, limits: Limits) -> tuple[int | None, dict[str, Mar
 def _code_cells(data: bytes) -> list[str]:
     """A notebook's code, but for the cells that nbgrader locks: they check."""
     try:
-        sheets = [notebook := json.loads(data), *notebook.get("worksheets", [])]  # until nbformat 3
-        cells = [cell for sheet in sheets for cell in sheet.get("cells", [])]
-        cells = [cell for cell in cells if cell["cell_type"] == "code"]
-        graders = [(cell.get("metadata") or {}).get("nbgrader") or {} for cell in cells]
-        own = [cell for cell, own in zip(cells, graders) if not own.get("locked")]
-        return ["".join(cell["source"] if "source" in cell else cell["input"]) for cell in own]
-    except (ValueError, LookupError, TypeError, AttributeError):
+        notebook = nbformat.convert(nbformat.reader.reads(data.decode()), 4)
+    except Exception:  # nbformat promises no kinds of errors.
         raise DataError("it is no notebook: open it in Jupyter, and save it again") from None
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    return [c.source for c in cells if not c.metadata.get("nbgrader", {}).get("locked")]
 
 
 def _which_notebook(cells: Iterable[str]) -> int:
@@ -250,49 +235,50 @@ async def _started(limits: Limits) -> AsyncIterator[Kernel]:
 class Kernel(NotebookClient):
     """Runs code in a kernel; what it prints is dropped."""
 
-    lost = ""  # why the kernel runs no more code
-    error = ""  # that the last code raised
+    lost = False  # whether it took too long, or ended Python: the kernel runs no more code
+    problem = ""  # that the last code had
 
     async def run(self, code: str, seconds: float) -> str:
-        """What goes wrong in code, or nothing; the kernel is lost where it takes longer or ends Python."""
-        self.timeout, self.error = max(1, round(seconds)), ""
+        """The problem of the code, or nothing."""
+        if self.lost:
+            return self.problem
+        self.timeout, self.problem = max(1, round(seconds)), ""
         self.nb.cells, self.on_cell_error = [new_code_cell(code)], self._keep_error
         try:
-            if not self.lost:
-                await self.async_execute_cell(self.nb.cells[0], 0)
+            await self.async_execute_cell(self.nb.cells[0], 0)
         except CellTimeoutError:
-            self.lost = f"it took more than {self.timeout} s"
+            self.lost, self.problem = True, f"it took more than {self.timeout} s"
         except DeadKernelError:
             if asyncio.current_task().cancelling():  # nbclient takes Ctrl-C for a dead kernel.
                 raise asyncio.CancelledError from None
-            self.lost = "it ended Python"
-        return self.lost or self.error
+            self.lost, self.problem = True, "it ended Python"
+        return self.problem
 
     async def run_all(self, cells: Iterable[str], seconds: float) -> list[str]:
         """Runs cells until the kernel is lost; returns what went wrong in which."""
-        errors = []
+        problems = []
         for place, code in enumerate(cells, 1):
-            if error := await self.run(code, seconds):
-                errors.append(f"code cell {place}: {error}")
+            if problem := await self.run(code, seconds):
+                problems.append(f"code cell {place}: {problem}")
             if self.lost:
-                return [*errors, "of the cells below it, only imports and definitions were run"]
-        return errors
+                return [*problems, "of the cells below it, only imports and definitions were run"]
+        return problems
 
-    async def check(self, number: int, exercise: str, seconds: float) -> tuple[Mark | None, str]:
-        """The exercise's mark; None where the check did not come to its end, and why."""
+    async def check(self, number: int, exercise: str, seconds: float) -> Mark | None:
+        """The exercise's mark; None where the check did not come to its end."""
         with tempfile.TemporaryDirectory() as folder:
             result = Path(folder, "result")
             call = f"_c.write_result({number}, {exercise!r}, {str(result)!r})"
-            error = await self.run(f"import siamese.teaching.checks as _c; {call}", seconds)
+            await self.run(f"import siamese.teaching.checks as _c; {call}", seconds)
             with contextlib.suppress(OSError, ValueError, TypeError):
                 points, mistake, text = json.loads(result.read_text(encoding="utf-8"))
                 if points in range(OUT_OF[exercise] + 1):
-                    return (round(MARK * points / OUT_OF[exercise], 2), str(mistake), str(text)), ""
-        return None, error or "the check wrote no result"
+                    return round(MARK * points / OUT_OF[exercise], 2), str(mistake), str(text)
+        return None
 
     def output(self, outs, msg, display_id, cell_index) -> None:
         """Drops what a cell prints."""
 
     def _keep_error(self, cell, cell_index, execute_reply) -> None:
         reply = execute_reply["content"]
-        self.error = " ".join(f"{reply['ename']}: {reply['evalue']}".split())[:300].rstrip(": ")
+        self.problem = " ".join(f"{reply['ename']}: {reply['evalue']}".split())[:300].rstrip(": ")
