@@ -17,10 +17,9 @@ PROVIDED = ("punkt", "punkt_tab")
 
 
 def provide_punkt(nltk: ModuleType) -> None:
-    """nltk.download, nltk.data.find, PunktTokenizer: find the English model without a download."""
+    """nltk.download, PunktTokenizer: find the English model without a download."""
     punkt = nltk.tokenize.punkt
     original_load, original_download = punkt.PunktTokenizer.load_lang, nltk.download
-    original_find = nltk.data.find
 
     @functools.wraps(original_load)
     def load_lang(self, lang: str = "english"):
@@ -36,19 +35,6 @@ def provide_punkt(nltk: ModuleType) -> None:
             # A Counter does not grow, as NLTK's defaultdict does by every word that it is asked for.
             self._params.ortho_context = Counter(learned.ortho_context)
 
-    @functools.wraps(original_find)
-    def find(resource_name: str, *args: Any, **options: Any):
-        try:
-            return original_find(resource_name, *args, **options)
-        except LookupError as error:
-            name = resource_name.removeprefix("tokenizers/").partition("/")[0]
-            if name in PROVIDED and not vars(error):
-                error.args = (
-                    f"NLTK has no {resource_name}: siamese has English alone, and "
-                    f"nltk.download({name!r}, force=True) gets all languages.",
-                )
-            raise
-
     @functools.wraps(original_download)
     def download(info_or_id: Any = None, download_dir: Any = None, *args: Any, **options: Any):
         if isinstance(info_or_id, (list, tuple)):
@@ -57,8 +43,11 @@ def provide_punkt(nltk: ModuleType) -> None:
         if asked_more or info_or_id not in PROVIDED:
             return original_download(info_or_id, download_dir, *args, **options)
         if not options.get("quiet"):
-            print(f"{info_or_id}: siamese brings its English model along, nothing was downloaded.")
+            print(
+                f"siamese brings the English model of {info_or_id} along, nothing was downloaded. "
+                f"nltk.download({info_or_id!r}, force=True) gets all languages."
+            )
         return True
 
-    punkt.PunktTokenizer.load_lang, nltk.data.find = load_lang, find
+    punkt.PunktTokenizer.load_lang = load_lang
     nltk.download = nltk.downloader.download = download

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import io
+import itertools
 import pickle
 import sys
 import types
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
-from logging import getLogger
 from typing import Any
 from unittest import mock
 
@@ -81,18 +82,16 @@ def _accept_eval_task_and_several_devices() -> None:
     @functools.wraps(original)
     def __init__(self, *args, eval_task=None, **kwargs):
         renamed = {} if eval_task is None else {"eval_tasks": eval_task}
-        if jax.local_device_count() > 1:
-            _say_that_one_is_used(jax.local_device_count())
+        if (count := jax.local_device_count()) > 1:
+            warnings.warn(  # Python prints it once.
+                f"Trax's Loop uses one of {count} devices: it would split the batch, and with it the "
+                "negatives. siamese train uses all of them.",
+                stacklevel=1,
+            )
         with mock.patch.multiple(fastmath, **one):
             original(self, *args, **kwargs, **renamed)
 
     training.Loop.__init__ = __init__
-
-
-@functools.cache
-def _say_that_one_is_used(count: int) -> None:
-    words = "it would split the batch, and with it the negatives. siamese train uses all of them."
-    getLogger("siamese").warning("Trax's Loop uses one of %d devices: %s", count, words)
 
 
 @MENDS.append
@@ -237,18 +236,14 @@ def _check_shapes(saved_arrays: Sequence, arrays: Sequence) -> None:
 
     It may go on where the model's ends, as Trax allows.
     """
-    shapes = [[getattr(array, "shape", ()) for array in each] for each in (saved_arrays, arrays)]
-    differing = [pair for pair in zip(*shapes) if pair[0] != pair[1]]
-    if differing:
-        difference = "an array of shape {} where the model has {}".format(*differing[0])
-    elif len(saved_arrays) < len(arrays):
-        difference = f"{len(saved_arrays)} arrays where the model has {len(arrays)}"
-    else:
-        return
-    raise _OtherShapes(
-        f"The model file is of another model: it has {difference}. Make the model with the vocabulary "
-        "size and d_model that were trained there, or take another file or output_dir."
-    )
+    for saved, array in itertools.zip_longest(saved_arrays, arrays):
+        shapes = [getattr(each, "shape", "none") for each in (saved, array)]
+        if array is not None and shapes[0] != shapes[1]:
+            raise _OtherShapes(
+                f"The model file is of another model: it has an array of shape {shapes[0]} where the "
+                f"model has {shapes[1]}. Make the model with the layers, the vocabulary size and the "
+                "d_model that were trained there, or take another file or output_dir."
+            )
 
 
 @MENDS.append

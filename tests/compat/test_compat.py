@@ -183,7 +183,7 @@ def test_trax_own_readers_refuse_files_of_another_model_and_read_honest_ones(tmp
     model.save_to_file(file, input_signature=signature)
     layers = tl.Embedding(10, 4), tl.LSTM(4), tl.LSTM(4), tl.Mean(axis=1)
     for other, words in (
-        (tl.Parallel(*[tl.Serial(*layers)] * 2), "3 arrays where the model has 5"),
+        (tl.Parallel(*[tl.Serial(*layers)] * 2), r"shape none where .*\(8, 16\)"),
         (siamese.Siamese(40, 4), r"shape \(10, 4\) where .*\(40, 4\)\. Make the model"),
     ):
         with pytest.raises(siamese.CheckpointError, match=words) as refused:

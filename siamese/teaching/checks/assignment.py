@@ -105,7 +105,6 @@ check_data_generator = Exercise(
         Case("random.seed(34) gives the course's order", (_drawn, 2), {"count": 12, "shuffle": True}),
     ],
     observe=lambda fn, show, *arguments, **options: show(fn, *arguments, **options),
-    slips=False,
 )  # fmt: skip
 
 # ---- A model and a generator that are passed ----
@@ -287,5 +286,4 @@ check_predict = Exercise(
     ],
     scope={"word_tokenize": _tokens},
     observe=_answered,
-    slips=False,
 )  # fmt: skip

@@ -73,5 +73,4 @@ check_one_shot = Exercise(
         ("one example", [1.0, 0.0], (np.array([[0.8, 0.6]]), ["only"]), 0.5),
     )],
     observe=_name,
-    slips=False,
 )  # fmt: skip

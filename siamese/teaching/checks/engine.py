@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import functools
+import importlib
 import itertools
 import os
 import re
@@ -121,10 +122,8 @@ class Exercise:
     observe: Callable = call
     trace: Callable | None = None  # function -> what is compared in place of its results
     passes: Callable | None = None  # (actual, expected, *arguments) -> whether it is right
-    seconds: float = 20.0  # the most that all cases may take: JAX compiles each operation
-    slips: bool = True  # whether the results are numbers, and the section SLIPS may explain them
+    seconds: float = 30.0  # the most that all cases may take: JAX compiles each operation
     stays: bool = True  # whether the arguments must stay as they are; a case of its own
-    trax: bool = False  # whether it is written with Trax; its `fastnp` is NumPy in the table
 
     def __post_init__(self):
         self.hints, self.answers = tables.hints(self.name), tables.answers(self.name)
@@ -154,8 +153,8 @@ class Exercise:
         """Scores the function; nothing that it prints or raises gets out (but Ctrl-C does)."""
         try:
             learner = Learner(fn, self.name)
-            if self.trax:
-                from siamese.course import model  # noqa: F401
+            if "import trax" in self.source.replace("from", "import"):
+                importlib.import_module("siamese.course.model")  # no part of the time
             with _quiet():
                 failures, note = self._judged(learner)
         except NotWritten as error:
@@ -290,7 +289,7 @@ class Exercise:
                 fits = alike(lambda i, fn=mistaken: self.attempt(self.table[i], fn))
             if fits:
                 return sentence
-        for right, (sentence, slip) in itertools.product(rights, _slips() if self.slips else ()):
+        for right, (sentence, slip) in itertools.product(rights, _slips()):
             if alike(lambda i, right=right, slip=slip: _slipped(slip, right[i])):
                 return sentence
         return self._apparent(results, rights, wrong, learner)
@@ -306,9 +305,9 @@ class Exercise:
         arrays = [results[i] for i in wrong if isinstance(results[i], np.ndarray)]
         if not all(np.isfinite(array).all() for array in arrays):
             return "there is nan or inf in the result: look for a division by zero, or 0 * inf"
-        if self.slips and np.ndim(first) > np.ndim(rights[0][wrong[0]]) == 0:
+        if isinstance(first, np.ndarray) and first.ndim > np.ndim(rights[0][wrong[0]]) == 0:
             return "one number is asked for: the array is not summed or averaged"
-        near = self.slips and any(all(same(results[i], r[i], 5e-3) for i in wrong) for r in rights)
+        near = any(all(same(results[i], r[i], 5e-3) for i in wrong) for r in rights)
         return "nearly right: is it rounded on the way, is something small added?" if near else ""
 
 

@@ -48,7 +48,6 @@ check_best_threshold = Exercise(
     )],
     variants=("", "np.sort(scores) -> scores"),
     passes=_is_best,
-    slips=False,
 )  # fmt: skip
 
 # ---- expected_calibration_error ----

@@ -100,8 +100,7 @@ _CASES = [
     Case("a batch of seven, compiled", _SEVEN, {"how": "compiled"}),
     Case("its gradient", _SEVEN, {"how": "slope"}, named=False),
 ]
-_OPTIONS = {"observe": _loss, "seconds": 30, "trax": True}
-check_triplet_loss_fn = Exercise("TripletLossFn", _CASES, **_OPTIONS)
+check_triplet_loss_fn = Exercise("TripletLossFn", _CASES, observe=_loss)
 _LATER, _EARLIER, *_ = map(check_triplet_loss_fn.made, check_triplet_loss_fn.answers.values())
 _EDITIONS = {"edition2023": _LATER, "edition2022": _EARLIER}
-check_symmetric_loss = Exercise("symmetric_loss", _CASES, scope=_EDITIONS, **_OPTIONS)
+check_symmetric_loss = Exercise("symmetric_loss", _CASES, scope=_EDITIONS, observe=_loss)

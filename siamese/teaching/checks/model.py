@@ -38,7 +38,6 @@ check_normalize = Exercise(
         Case("inside a Trax layer, compiled", (np.array([[3.0, 4, 0], [0, 5, 12]]),), {"compiled": True}),
     ],
     observe=_unit,
-    trax=True,
 )  # fmt: skip
 
 # ---- Two towers that are one ----
@@ -144,13 +143,12 @@ def _facts(fn) -> dict:
     return dict(zip(_NAMES, shown))
 
 
-_BUILT = {"seconds": 30, "slips": False, "stays": False, "trax": True}
 _NAMES = ("shape of the vectors", "one question on both sides", "lengths of the vectors", "the vectors",
           "another vocab_size and d_model")  # fmt: skip
 _TOWER_CASES = [Case(name, (name,)) for name in _NAMES]
 
 check_shared_towers = Exercise(
-    "shared_towers", _TOWER_CASES, observe=lambda fn, n: _facts(fn)[n], trace=_structure, **_BUILT
+    "shared_towers", _TOWER_CASES, observe=lambda fn, n: _facts(fn)[n], trace=_structure, stays=False
 )
 
 # ---- Siamese ----
@@ -174,7 +172,7 @@ def _assignment_fact(fn, name):
 
 _MORE = [Case(n, (n,)) for n in ("the printed model", "its default arguments", "mode='predict'")]
 check_siamese = Exercise(
-    "Siamese", [*_TOWER_CASES, *_MORE], observe=_assignment_fact, trace=_structure, **_BUILT
+    "Siamese", [*_TOWER_CASES, *_MORE], observe=_assignment_fact, trace=_structure, stays=False
 )
 
 # ---- train_model ----
@@ -250,5 +248,5 @@ check_train_model = Exercise(
     [Case(name, (name,)) for name in _FACTS],
     observe=lambda fn, name: _loop(fn)[name],
     trace=lambda fn: [*_loop(fn).values()],
-    **_BUILT,
+    stays=False,
 )  # fmt: skip
