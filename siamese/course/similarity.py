@@ -20,8 +20,8 @@ def l2_normalize(x: Any, axis: int = -1) -> Any:
     """Scales vectors to length 1: ``x / sqrt(sum(x * x))``, the course's Normalize layer.
 
     A zero vector has no direction: it stays zero, with a zero gradient, where the course's formula
-    divides by zero. A vector whose squared length is too large or too small for its precision (float32:
-    lengths above 1e19 or below 1e-16) is first divided by its largest magnitude.
+    divides by zero. A vector is first divided by a power of two, so that no squared length is too large or
+    too small for its precision.
 
     `x` is float [..., d], or has its vectors along another `axis`, and so has the result.
 
@@ -42,16 +42,10 @@ def _at_least_float32(xp: Any, x: Any) -> Any:
 
 
 def _scale(xp: Any, x: Any, axis: int) -> Any:
-    """1, or the largest magnitude of vectors whose squared length is not an exact number."""
-    if xp is not np:  # The length after scaling does not depend on it: no gradient is lost.
-        x = sys.modules["jax"].lax.stop_gradient(x)
-    with np.errstate(over="ignore", under="ignore"):
-        squared = xp.sum(x * x, axis=axis, keepdims=True)
-    limits = np.finfo(x.dtype)
-    exact = xp.logical_and(squared > limits.tiny / limits.eps, squared <= limits.max)
-    largest = xp.max(xp.abs(x), axis=axis, keepdims=True)
-    largest = xp.minimum(largest, 1 / limits.tiny)  # XLA multiplies by the reciprocal.
-    return xp.where(xp.logical_or(exact, largest == 0), xp.ones_like(largest), largest)
+    """A power of two near each vector's largest magnitude: dividing by it is exact, and squares are finite."""
+    _, exponent = xp.frexp(xp.max(xp.abs(x), axis=axis, keepdims=True))
+    most = np.finfo(x.dtype).maxexp - 2
+    return xp.ldexp(xp.ones_like(x, shape=exponent.shape), xp.clip(exponent, -most, most))
 
 
 def cosine_similarity(v1: Any, v2: Any) -> Any:

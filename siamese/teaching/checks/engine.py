@@ -98,7 +98,6 @@ class Case(NamedTuple):
     name: str
     arguments: tuple = ()
     options: Mapping[str, Any] = {}
-    named: bool = True  # whether a mistake's result must equal the learner's here
 
 
 def call(fn: Callable, *arguments, **options) -> np.ndarray:
@@ -267,8 +266,7 @@ class Exercise:
         """The sentence of the learner's mistake; empty where none fits."""
         rights = [self.expected(form) for form in self.answers.values()]
         order = sorted(range(len(results)), key=lambda i: i not in wrong)
-        ended = [getattr(result, "key", "") != "TooSlow" for result in results]
-        order = [i for i in order if self.table[i].named and ended[i]]
+        order = [i for i in order if getattr(results[i], "key", "") != "TooSlow"]
         if 2 * len(order) < len(results) or order[0] not in wrong:
             return self._apparent(results, rights, wrong, learner)
 

@@ -148,7 +148,11 @@ _NAMES = ("shape of the vectors", "one question on both sides", "lengths of the 
 _TOWER_CASES = [Case(name, (name,)) for name in _NAMES]
 
 check_shared_towers = Exercise(
-    "shared_towers", _TOWER_CASES, observe=lambda fn, n: _facts(fn)[n], trace=_structure, stays=False
+    "shared_towers",
+    _TOWER_CASES,
+    observe=lambda fn, n: _facts(fn)[n],
+    trace=_structure,
+    stays=False,
 )
 
 # ---- Siamese ----
@@ -247,6 +251,5 @@ check_train_model = Exercise(
     "train_model",
     [Case(name, (name,)) for name in _FACTS],
     observe=lambda fn, name: _loop(fn)[name],
-    trace=lambda fn: [*_loop(fn).values()],
     stays=False,
 )  # fmt: skip

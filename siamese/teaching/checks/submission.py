@@ -89,15 +89,10 @@ def source_of(fn: Callable) -> str:
 
 
 def _unused(code) -> set[str]:
-    """Names of arguments that are not read, or that get another value first."""
-    first: dict[str, str] = {}
-    for step in dis.get_instructions(code):
-        names = step.argval if isinstance(step.argval, tuple) else (step.argval,)
-        for name in names if step.opname not in ("MAKE_CELL", "LOAD_CONST") else ():
-            if isinstance(name, str):
-                first.setdefault(name, step.opname)
+    """Names of arguments that are not read."""
     arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    return {name for name in arguments if first.get(name, "STORE").startswith("STORE")}
+    loads = [step for step in dis.get_instructions(code) if step.opname.startswith("LOAD_")]
+    return set(arguments) - {step.argval for step in loads if isinstance(step.argval, str)}
 
 
 _USES = ast.Call | ast.keyword | ast.Starred | ast.Tuple | ast.BinOp | ast.Attribute
