@@ -1,14 +1,14 @@
 """Reading a pickle from a stranger: arrays, numbers, text and plain containers, nothing else.
 
 Python's own unpickler does the work, and finds no name but the few that arrays are made of. Each stands for
-a bound method of this file, which a pickle can call and cannot change.
+a bound method of this file, which a pickle can call and cannot change. Arrays are NumPy's own, which checks
+that their bytes fit their shape; their types are its types of numbers, which a pickle cannot change either.
 """
 
 from __future__ import annotations
 
 import gzip
 import io
-import math
 import pickle
 import pickletools
 import re
@@ -24,7 +24,6 @@ from siamese.errors import CheckpointError
 
 MAX_BYTES = 1 << 28  # Of a pickle, unpacked: the course's oldest files hold all arrays, 64 MB.
 _MAX_INSTRUCTIONS = 2_000_000  # Some seconds; a model's file has some thousands.
-_PIECE = 1 << 20
 _NUMBERS = r"[<|=]?(?:\?|b1|[iu][1248]|f[248]|c8|c16)"  # The types that an array may have.
 
 
@@ -53,30 +52,15 @@ def reading(where: str) -> Iterator[None]:
         ) from error
 
 
-class LimitedFile:
-    """A file of at most `limit` bytes, read in pieces: claims of more bytes than there are cost nothing."""
-
-    def __init__(self, file: BinaryIO, limit: int):
-        self._file, self._limit, self._left = file, limit, limit
-
-    def read(self, size: int) -> bytes:
-        """The next `size` bytes, or as many as there are."""
-        self._spend(size)
-        data = io.BytesIO()
-        while data.tell() < size and data.write(self._file.read(min(size - data.tell(), _PIECE))):
-            pass
-        return data.getvalue()
-
-    def readline(self) -> bytes:
-        """The next line; the unpickler asks for it."""
-        line = self._file.readline(_PIECE)
-        self._spend(len(line))
-        return line
-
-    def _spend(self, size: int) -> None:
-        self._left -= size
-        if self._left < 0:
-            raise Refused(f"is larger than {self._limit >> 20} MB unpacked")
+def read_in_pieces(file: BinaryIO, limit: int) -> io.BytesIO:
+    """The rest of a file of at most `limit` bytes, or Refused: a gzip file of 1 MB can hold a GB."""
+    data = io.BytesIO()
+    while piece := file.read(1 << 20):
+        data.write(piece)
+        if data.tell() > limit:
+            raise Refused(f"is larger than {limit >> 20} MB unpacked")
+    data.seek(0)
+    return data
 
 
 def read_plain_pickle(file: BinaryIO, where: str, signature: Callable = lambda *of: of) -> Any:
@@ -88,37 +72,19 @@ def read_plain_pickle(file: BinaryIO, where: str, signature: Callable = lambda *
     that is damaged or too large; it calls the file `where`.
     """
     with reading(where):
-        start = file.tell()
+        stream = read_in_pieces(file, MAX_BYTES)
         # A first look runs nothing and refuses what makes Python's unpickler slow or vast.
-        instructions = pickletools.genops(LimitedFile(file, MAX_BYTES))
-        for count, (code, argument, _) in enumerate(instructions):
+        for count, (code, argument, _) in enumerate(pickletools.genops(stream)):
             if count == _MAX_INSTRUCTIONS:
                 raise Refused(f"has more than {_MAX_INSTRUCTIONS:,} instructions")
             if code.name.endswith("PUT") and argument > count:  # The unpickler's memo is an array.
                 raise ValueError
-        file.seek(start)
-        content = _Unpickler(LimitedFile(file, MAX_BYTES)).load()
-        if file.read(1):  # Also reads a gzip file's checksum.
+            if argument == ">":  # NumPy's types of numbers would ignore it; Trax has no such text.
+                raise Refused("holds an array of another machine's byte order")
+        if stream.read(1):
             raise ValueError
-        return _plain(content, signature, {})
-
-
-class _Dtype(str):
-    """The name of a numpy.dtype of numbers."""
-
-    def __setstate__(self, state: tuple) -> None:
-        if state[1] == ">":
-            raise Refused("holds an array of another machine's byte order")
-
-
-class _Array:
-    """numpy.ndarray, in the making until its state is set."""
-
-    value: Any = None
-
-    def __setstate__(self, state: tuple) -> None:
-        *_, shape, dtype, by_columns, data = state
-        self.value = _array(data, dtype, shape, "F" if by_columns else "C")
+        stream.seek(0)
+        return _plain(_Unpickler(stream).load(), signature, {})
 
 
 class _Unpickler(pickle.Unpickler):
@@ -129,40 +95,35 @@ class _Unpickler(pickle.Unpickler):
         if path == "trax.shapes.ShapeDtype":  # A new class each time: a pickle can change it.
             return type(name, (SimpleNamespace,), {})
         if re.fullmatch(r"numpy\.(bool_?|u?int(8|16|32|64)|float(16|32|64))", path):
-            return _Dtype(np.dtype(name.rstrip("_")).str)
+            return np.dtype(name.rstrip("_"))
         if path not in _NAMES:
             raise Refused(f"names {f'{module}.{name}'[:200]!r}")
         return getattr(self, _NAMES[path])
 
-    def _dtype(self, name: str, *flags: Any) -> _Dtype:
+    def _dtype(self, name: str, *flags: Any) -> np.dtype:
         if not re.fullmatch(_NUMBERS, name):
             raise Refused(f"holds an array of the type {name[:60]!r}, not of numbers")
-        return _Dtype(name)
+        return np.dtype(name)
 
-    def _reconstruct(self, *_: Any) -> _Array:
-        return _Array()
+    def _reconstruct(self, *_: Any) -> np.ndarray:
+        return np.empty(0, object)  # until its state is set
 
-    def _frombuffer(self, data: Any, dtype: _Dtype, shape: tuple, order: str = "C") -> np.ndarray:
-        return _array(data, dtype, shape, order)
+    def _frombuffer(self, data: Any, dtype: Any, shape: tuple, order: str = "C") -> np.ndarray:
+        if type(data) not in (bytes, bytearray):  # A pickle could free those of an array.
+            raise ValueError
+        return np.frombuffer(data, dtype).reshape(shape, order=order)
 
-    def _scalar(self, dtype: _Dtype, data: bytes) -> np.generic:
-        return _array(data, dtype, ())[()]
+    def _scalar(self, dtype: Any, data: bytes) -> np.generic:
+        return self._frombuffer(data, dtype, ())[()]
 
-    def _jax_array(self, function: Any, arguments: Any, state: tuple, _: Any) -> _Array:
+    def _jax_array(self, function: Any, arguments: Any, state: tuple, _: Any) -> np.ndarray:
         """A JAX array pickles as how to make a NumPy one; that is what it becomes."""
-        array = _Array()
+        array = self._reconstruct()
         array.__setstate__(state)
         return array
 
     def _lists(self, _: Any) -> defaultdict:
         return defaultdict(list)
-
-
-def _array(data: bytes, dtype: _Dtype, shape: tuple, order: str = "C") -> np.ndarray:
-    """The bytes as an array of that shape; an error where they are more or less than it needs."""
-    if type(dtype) is not _Dtype or len(data) != math.prod(shape) * np.dtype(dtype).itemsize:
-        raise ValueError
-    return np.ndarray(shape, dtype, data, order=order)
 
 
 _NAMES = {  # Path -> the method of `_Unpickler`.
@@ -176,16 +137,15 @@ _NAMES = {  # Path -> the method of `_Unpickler`.
     "collections.defaultdict": "_lists",
     "builtins.list": "_reconstruct",  # The default of Trax's history; nothing calls it.
 }
-_PLAIN = (type(None), bool, int, float, str, bytes, bytearray, np.ndarray, np.generic)
+_PLAIN = (type(None), bool, int, float, str, bytes, bytearray)
 
 
 def _plain(value: Any, signature: Callable, done: dict[int, Any]) -> Any:
-    """The content with its arrays in their places; a container that contains itself never ends."""
-    if isinstance(value, _Array):
-        value = value.value  # None where it was never filled.
+    """The content with its signatures in their places; a container that contains itself never ends."""
     if isinstance(value, SimpleNamespace):
         return signature(tuple(value.shape), np.dtype(value.dtype))
-    if isinstance(value, _PLAIN) and type(value) is not _Dtype:
+    is_array = isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biufc"
+    if is_array or isinstance(value, _PLAIN):
         return value
     if not isinstance(value, (list, tuple, dict)):
         raise Refused("holds a name where a value is expected")

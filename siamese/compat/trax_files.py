@@ -8,7 +8,6 @@ keep all of it in the one pickle.
 from __future__ import annotations
 
 import gzip
-import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,10 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from siamese.compat.safe_pickle import LimitedFile, Refused, read_plain_pickle, reading
+from siamese.compat.safe_pickle import Refused, read_in_pieces, read_plain_pickle, reading
 from siamese.errors import CheckpointError
 
-MAX_BYTES = 1 << 30  # Of one file's arrays: a gzip file of 1 MB can hold a GB of zeros.
+MAX_BYTES = 1 << 30  # Of one file's arrays.
+NUMBERS = np.typecodes["AllInteger"] + "?efdFD"  # The types that an array may have.
 
 
 @dataclass(frozen=True)
@@ -63,22 +63,18 @@ def read_course_model(path: os.PathLike | str) -> CourseModel:
 def read_arrays(path: os.PathLike | str) -> list[np.ndarray]:
     """The arrays of a ``.npy.gz`` file of Trax: any number of .npy images, one after the other.
 
-    No more is unpacked than the headers say. Any damage is a CheckpointError; Trax's own reader stops at
-    the first one and reports nothing.
+    Any damage is a CheckpointError; Trax's own reader stops at the first one and reports nothing.
     """
     arrays: list[np.ndarray] = []
     with _unpacked(path) as packed:
-        file = LimitedFile(packed, MAX_BYTES)
-        while packed.peek(1):
-            if np.lib.format.read_magic(file) != (1, 0):  # Later ones are for records.
-                raise ValueError
-            shape, by_columns, dtype = np.lib.format.read_array_header_1_0(file)
-            if dtype.kind not in "biufc" or dtype.itemsize > (16 if dtype.kind == "c" else 8):
-                raise Refused(f"holds an array of the type {dtype.str!r}, not of plain numbers")
-            data = file.read(max(math.prod(shape) * dtype.itemsize, 0))
-            arrays.append(
-                np.ndarray(shape, dtype, data, order="F" if by_columns else "C").copy("K")
-            )
+        file = read_in_pieces(packed, MAX_BYTES)
+        while file.tell() < file.getbuffer().nbytes:
+            array = np.lib.format.read_array(file)  # It refuses objects.
+            if array.dtype.char not in NUMBERS:
+                raise Refused(
+                    f"holds an array of the type {array.dtype.str!r}, not of plain numbers"
+                )
+            arrays.append(array)
     return arrays
 
 

@@ -42,7 +42,7 @@ def _at_least_float32(xp: Any, x: Any) -> Any:
 
 
 def _scale(xp: Any, x: Any, axis: int) -> Any:
-    """A power of two near each vector's largest magnitude: dividing by it is exact, and squares are finite."""
+    """A power of two near each vector's largest magnitude: dividing by it is exact."""
     _, exponent = xp.frexp(xp.max(xp.abs(x), axis=axis, keepdims=True))
     most = np.finfo(x.dtype).maxexp - 2
     return xp.ldexp(xp.ones_like(x, shape=exponent.shape), xp.clip(exponent, -most, most))

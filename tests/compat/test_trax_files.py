@@ -101,8 +101,7 @@ def test_fewer_arrays_than_were_written_are_noticed(tmp_path):
 def test_a_header_that_claims_too_much_is_refused_with_its_reason(tmp_path):
     path, four = tmp_path / "a.npy.gz", make_hostile.image_header(4)
     for head, words in (
-        (make_hostile.image_header(1 << 60), "larger than 1024 MB"),
-        (make_hostile.image_header(-8), "damaged"),
+        *((make_hostile.image_header(size), "damaged") for size in (1 << 60, -8)),
         (four.replace(b"'|u1', ", b"'<f16',"), "'<f16', not of plain numbers"),
     ):
         path.write_bytes(gzip.compress(head + bytes(64)))
