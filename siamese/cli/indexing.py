@@ -166,10 +166,9 @@ def duplicates(flags: argparse.Namespace) -> Result:
         path = shared.answers_file(flags.index)
         if reading.kind_of(flags.index) == "questions" and os.path.isfile(path):
             answers = read_pairs(path, **reading.reading_options(flags, "bad_rows encoding"))
-            count = reading.store_answers(index, answers, path)
-            others = len(answers) - count
-            more = f" {others:,} more are of other questions." * (others > 0)
-            note(f"{path}: {counted(count, 'answer')} of yours, which bind the groups.{more}")
+            note(f"{path}: {counted(len(answers), 'answer')} of yours, which bind the groups.")
+            if others := len(answers) - index.add_answers(answers):
+                note(f"{others:,} of them are of other questions.")
         return _groups(index, flags, facts)
 
 

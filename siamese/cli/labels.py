@@ -16,7 +16,6 @@ from siamese.compat.atomic import check_writable, open_atomically
 from siamese.compat.progress import elapsed
 from siamese.data.clusters import clusters
 from siamese.data.pairs import QuestionPairs, read_pairs
-from siamese.data.readers.reading import open_rows
 from siamese.errors import ArgumentError, DataError
 from siamese.evaluation.asking import Answer, next_candidate, pair_key, shown, similar_candidates
 from siamese.search.display import csv_line
@@ -179,7 +178,7 @@ def threshold(flags: argparse.Namespace) -> Result:
         note_cut(detector, {*pairs.question1, *pairs.question2})
         facts = {"answers": path, "before": round(detector.threshold, 6), "output": output}
         if kind == "index":
-            facts["answers_in_index"] = reading.store_answers(index, pairs, path)
+            facts["answers_in_index"] = index.add_answers(pairs)
         advice = "Answer more with the same command, and a larger --label where all were asked."
         if len(pairs) >= ENOUGH and pairs.is_duplicate.sum() < FEW:
             advice = NEAR_MISSES
@@ -242,7 +241,7 @@ def _label(index: Any, path: str, flags: argparse.Namespace) -> QuestionPairs:
     finally:  # also after Ctrl-C
         pairs = QuestionPairs(*([answer[at] for answer in answers] for at in range(3)))
         if reading.kind_of(flags.index) == "index":
-            reading.store_answers(index, pairs, path)
+            index.add_answers(pairs)
     return pairs
 
 
@@ -257,13 +256,8 @@ def _read_answers(path: str, flags: argparse.Namespace) -> list[Answer]:
     """
     if not os.path.exists(path) or (os.path.isfile(path) and not os.path.getsize(path)):
         return []
-    options = reading.reading_options(flags, "bad_rows encoding")
-    with open_rows(path, names={*HEADER}, **options) as rows:
-        is_ours = sorted(rows.header) == sorted(HEADER)
-        if is_ours and not [*rows]:
-            return []
-    pairs = read_pairs(path, **options) if is_ours else ()
-    if not is_ours or len(pairs) < pairs.report.rows:
+    pairs = read_pairs(path, **reading.reading_options(flags, "bad_rows encoding"))
+    if sorted(pairs.report.columns) != sorted(HEADER) or len(pairs) < pairs.report.rows:
         raise ArgumentError(
             f"{path} is no table of answers alone (the columns {','.join(HEADER)}), and would be written "
             "anew. Name another file (--answers), or leave --label out."

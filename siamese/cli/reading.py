@@ -119,14 +119,6 @@ def labelled_pairs(path: str, flags: Any, **options: Any) -> QuestionPairs:
     return pairs
 
 
-def store_answers(index: Any, answers: QuestionPairs, path: str) -> int:
-    """Stores the answers of a file in an index; a DataError names the file. Returns how many it stored."""
-    try:
-        return index.add_answers(answers)
-    except DataError as error:
-        raise DataError(f"{path}: {error}") from None
-
-
 def kind_of(path: str) -> str:
     """The kind of a path or a name: 'index', 'model' (also where nothing is there) or 'questions'."""
     if path != "-" and (is_encoder_name(path) or os.path.isdir(path)):
@@ -167,8 +159,6 @@ def opened(
         detector = DuplicateDetector.load(path)
         note_default(detector, flags)
         yield None, detector
-    elif not stored and path != "-" and not os.path.lexists(path):
-        raise ArgumentError(f"There is no index and no list of questions at {path}.")
     elif stored or kind != "questions":
         names = OF_LIST if flags.command == "threshold" else LISTS  # Its answers are read, too.
         if flags.command in ("duplicates", "search", "serve", "threshold"):

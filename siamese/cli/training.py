@@ -53,11 +53,6 @@ def train(flags: argparse.Namespace) -> Result:
     from siamese.training.head import MANY
 
     changes, preset = configs.changes_from_flags(flags), flags.preset or "head"
-    if preset in ("best", "course") and changes.get("encoder"):
-        raise ArgumentError(
-            f"The preset {preset} trains a tower, without an encoder: leave out --set encoder. Choose "
-            "--preset general for a head on an encoder and a tower beside it."
-        )
     # The preset `general` is that of its tower, and its head has the encoder.
     of_tower = {n: value for n, value in changes.items() if preset != "general" or n != "encoder"}
     config = TrainConfig.preset(preset, **of_tower)

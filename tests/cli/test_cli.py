@@ -41,7 +41,7 @@ def test_errors_are_one_message_and_exit_code_2(tmp_path, refused):
         ("predict model a b --threshold nan", "'nan' is not a number from -1 to 1"),
         ("evaluate model --questions pairs.csv --queries q.csv", "Pass labelled pairs"),
         ("search . how", "holds no index: an index is one file"),
-        ("search nothing how", "There is no index and no list of questions at nothing"),
+        ("search nothing how", "There is no index at nothing. Make one: siamese index build"),
         ("search q.csv q.csv", "siamese match q.csv q.csv"),
         ("search q.csv -", "'-' is a file, and the second argument is a question"),
         *((f"{words} ?!", "'?!' has no word") for words in ("search q.csv", "predict use how")),

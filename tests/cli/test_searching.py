@@ -337,7 +337,7 @@ def test_an_index_is_added_to_from_the_columns_that_it_was_built_of(tmp_path, ru
     refused(["duplicates", "a.db", "--column", "text"], "a.db is an index, which is read as it is")
     answers = "x how far,z rice,1\nz rice,y how are you,1\nx how far,y how are you,0\n"
     (tmp_path / "c.csv").write_text(f"question1,question2,is_duplicate\n{answers}")
-    refused(["threshold", "a.db", "--answers", "c.csv"], "c.csv: The answers contradict each other")
+    refused(["threshold", "a.db", "--answers", "c.csv"], "The answers contradict each other")
 
 
 @pytest.mark.parametrize("command, body", [("build", "body"), ("add", "Notiz")])

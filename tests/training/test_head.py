@@ -294,7 +294,6 @@ def test_what_the_command_refuses_it_refuses_before_it_trains(train, monkeypatch
         (["--epochs", "3", "--set", "margin=1", "--train-rows", "9"],
          "leave out: --epochs, --set margin, --train-rows"),
         (["--preset", "general"], "starts no general.*leave --preset out"),
-        (["--preset", "best", "--set", "encoder=use"], "leave out --set encoder.*--preset general"),
         (["--output", "file/new"], "a part of the path is a file"),
     ):  # fmt: skip
         code, _, err = train(*flags)

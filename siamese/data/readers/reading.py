@@ -71,6 +71,7 @@ class Rows:
 
     def __iter__(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
         report, header, names = self.report, self.header, list(map(normal_name, self.header))
+        report.columns = header
         repeated = {name for name, times in Counter(header).items() if times > 1}
         with _reading(report):
             for line, cells, problem in self.source:

@@ -24,6 +24,7 @@ class ReadReport:
     path: str  # the file
     bad_rows: str = "refuse"  # the file for a row that cannot be read, or 'skip' the row
     unit: str = "line"  # what the numbers count from 1, or 'row' of a table
+    columns: list[str] = field(default_factory=list)  # their names, as the file has them
     rows: int = 0  # data rows read so far
     findings: dict[str, list[int]] = field(default_factory=dict)  # a key of `KINDS` -> its lines
     first_problem: str = ""  # the first bad row, in words
