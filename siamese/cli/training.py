@@ -20,10 +20,6 @@ from siamese.search.model_file import MODEL_NAME, model_path
 from siamese.training import config as configs
 from siamese.training.config import TrainConfig
 
-SPLIT_HELP = (
-    "by the file's order, drawn by a fixed seed, or drawn so that no question stands on both sides [rows "
-    "with --train-rows, else shuffled]"
-)
 WORSE = "The labels bought nothing: on the test pairs the untrained encoder is as good or better."
 TOWER_DUPLICATES = 3_000  # With fewer the preset `general` trains no tower.
 # ROC AUC on a forum's other queries that so many labels reached; 0.783 before (benchmarks/transfer.py).
@@ -33,9 +29,9 @@ USUALLY = ((1_900, 0.815), (1_000, 0.810), (300, 0.807), (100, 0.800), (30, 0.79
 @command(
     arg("--questions", required=True, metavar="FILE", help="labelled pairs, any format"),
     *shared.LIST_AND_PAIRS,
-    arg("--train-rows", type=int, help="the first rows train [9 in 10]"),
+    arg("--train-rows", type=int, help="the first rows train [9 in 10, drawn]"),
     arg("--test-rows", type=int, help="the rows after them test [the rest, at most 10240]"),
-    arg("--split", choices=("rows", "shuffled", "clusters"), help=SPLIT_HELP),
+    arg("--split", choices=("clusters",), help="no question stands on both sides [it may]"),
     arg("--test", metavar="FILE", help="test on this file; train on all of --questions"),
     arg("--init-from", metavar="MODEL", help="go on from the head of this saved model"),
     arg("--output", help="directory of the run [runs/PRESET]"),
@@ -75,7 +71,8 @@ def train(flags: argparse.Namespace) -> Result:
     if preset == "head" and (links or len(pairs) < MANY):
         return _few(pairs, start, changes, flags)
     test = flags.test and labelled_pairs(flags.test, flags)
-    parts = split(pairs, flags.train_rows, flags.test_rows, flags.split, test=test)
+    options = {"by_cluster": flags.split == "clusters", "test": test}
+    parts = split(pairs, flags.train_rows, flags.test_rows, **options)
     # Pairs are equal but for case, blanks and quotes.
     trained, tested = (list(map(pair_key, zip(part.question1, part.question2))) for part in parts)
     if repeated := sum(map(set(trained).__contains__, tested)):

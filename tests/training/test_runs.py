@@ -216,10 +216,10 @@ def test_a_model_is_saved_before_it_is_measured(corpus, tmp_path, capsys, monkey
 def test_one_label_is_refused_before_the_first_step(corpus, tmp_path, capsys):
     rows = corpus.train.select(np.argsort(~corpus.train.is_duplicate, kind="stable"))
     train = command(tmp_path / "sorted.csv", rows)
-    for flags, what in ((["--split", "rows"], "test"), (["--train-rows", "50"], "threshold")):
-        assert main([*train, *flags]) == 2
+    for count, what in (len(rows) - 10, "test"), (50, "threshold"):
+        assert main([*train, "--train-rows", str(count)]) == 2
         message = capsys.readouterr().err.splitlines()[-1]
-        assert what in message and "--split shuffled" in message
+        assert what in message and "without --train-rows a sorted file is shuffled" in message
     assert not list(tmp_path.rglob("*.safetensors"))
 
 
@@ -240,7 +240,7 @@ def test_small_files_are_shuffled_and_large_or_divided_ones_stay_in_the_files_or
     assert train.question1 == rows.question1[:60] and test.question1 == rows.question1[60:80]
     twins = [rows.question1[i - 50] for i in range(100)]  # Rows i and i + 50 have the same two.
     linked = QuestionPairs(rows.question1, twins, rows.is_duplicate)
-    train, test = split(linked, 60, 20, how="clusters")
+    train, test = split(linked, 60, 20, by_cluster=True)
     assert len(train) and len(test) and not {*train.question1} & {*test.question2}
     with pytest.raises(SiameseError, match="train_rows must be at least 1"):
         split(rows, -3, test=test)
