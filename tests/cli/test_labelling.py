@@ -1,7 +1,6 @@
 """A threshold of a few labels: asked near the border, kept in a file, written to the model or the index."""
 
 import csv
-import json
 import re
 from itertools import combinations
 from unittest.mock import Mock
@@ -36,18 +35,6 @@ def test_answers_are_added_to_earlier_ones_whoever_saved_them(run, tmp_path, sav
     pairs = read_pairs(path, encoding=encoding)
     assert (pairs.question1[0], pairs.question2[0]) == ("Où\nist", "b") and len(pairs) == 3
     assert {*pairs.question1[1:], *pairs.question2[1:]} <= {*listed}
-
-
-def test_no_character_of_an_answer_is_replaced(run, tmp_path):
-    """The list's encoding has none of them."""
-    texts = ["What is \u03c0 today?", "Za\u017c\u00f3\u0142\u0107 far?"]
-    lines = [json.dumps({"question": text}) for text in texts]
-    (tmp_path / "q.jsonl").write_text("\n".join([*lines, '{"question": "how far?"}']))
-    command = ["threshold", "q.jsonl", "--model", "model", "--encoding", "cp1252", "--label"]
-    run(*command, 3, stdin="y\nn\ny\n")
-    pairs = read_pairs("q.jsonl.answers.csv", encoding="cp1252")
-    assert {*pairs.question1, *pairs.question2} == {*texts, "how far?"}
-    assert "4 of 4" not in run(*command, 4, stdin="")[2]  # There is no pair left to ask about.
 
 
 def test_the_command_asks_and_writes_to_model_or_index(run, tmp_path):
