@@ -23,27 +23,19 @@ __version__ = "0.2.0"
 if TYPE_CHECKING:
     # isort: off
     from siamese.compat.fast import fast_forward as fast_forward
-    from siamese.compat.process import (
-        enable_compile_cache as enable_compile_cache,
-        keep_memory as keep_memory,
-    )
-    from siamese.course.answers import (
-        classify as classify,
-        pair_scores as pair_scores,
-        predict as predict,
-    )
+    from siamese.compat.process import enable_compile_cache as enable_compile_cache
+    from siamese.compat.process import keep_memory as keep_memory
+    from siamese.course.answers import classify as classify
+    from siamese.course.answers import pair_scores as pair_scores
+    from siamese.course.answers import predict as predict
     from siamese.course.generator import data_generator as data_generator
-    from siamese.course.loss import (
-        TripletLoss as TripletLoss,
-        TripletLossFn as TripletLossFn,
-        edition as edition,
-    )
+    from siamese.course.loss import TripletLoss as TripletLoss
+    from siamese.course.loss import TripletLossFn as TripletLossFn
+    from siamese.course.loss import edition as edition
     from siamese.course.model import Siamese as Siamese
-    from siamese.course.similarity import (
-        cosine_similarity as cosine_similarity,
-        l2_normalize as l2_normalize,
-        similarity_matrix as similarity_matrix,
-    )
+    from siamese.course.similarity import cosine_similarity as cosine_similarity
+    from siamese.course.similarity import l2_normalize as l2_normalize
+    from siamese.course.similarity import similarity_matrix as similarity_matrix
     from siamese.course.train_model import train_model as train_model
     from siamese.data.corpus import embedded_corpus as embedded_corpus
     from siamese.data.pairs import QuestionPairs as QuestionPairs, read_pairs as read_pairs
@@ -51,14 +43,12 @@ if TYPE_CHECKING:
     from siamese.data.tokenizer import word_tokenize as word_tokenize
     from siamese.data.vocabulary import tokenize_questions as tokenize_questions
     from siamese.data.vocabulary import Vocabulary as Vocabulary
-    from siamese.errors import (
-        ArgumentError as ArgumentError,
-        CheckpointError as CheckpointError,
-        DataError as DataError,
-        MissingDependencyError as MissingDependencyError,
-        ShapeError as ShapeError,
-        SiameseError as SiameseError,
-    )
+    from siamese.errors import ArgumentError as ArgumentError
+    from siamese.errors import CheckpointError as CheckpointError
+    from siamese.errors import DataError as DataError
+    from siamese.errors import MissingDependencyError as MissingDependencyError
+    from siamese.errors import ShapeError as ShapeError
+    from siamese.errors import SiameseError as SiameseError
     from siamese.evaluation.metrics import evaluate_scores as evaluate_scores
     from siamese.evaluation.thresholds import best_threshold as best_threshold
     from siamese.search.detector import DuplicateDetector as DuplicateDetector
