@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import time
 from shlex import quote
 from typing import Any
 
@@ -56,7 +55,7 @@ def index_build(flags: argparse.Namespace) -> Facts:
 
     if flags.output is None and not os.path.isfile(flags.questions):
         raise ArgumentError(f"There is no file {flags.questions}. A pipe needs --output INDEX.")
-    output, begun = flags.output or f"{flags.questions}.index", time.monotonic()
+    output = flags.output or f"{flags.questions}.index"
     claim(output, flags)
     if os.path.exists(output):
         IndexFile(output, create=True).close()  # A file of another kind is refused.
@@ -67,9 +66,8 @@ def index_build(flags: argparse.Namespace) -> Facts:
     kept["numbered"] = not questions.has_ids
     reading.build_index(detector, questions, path=output, model=model, reading=kept).close()
     note(f'Ask it: siamese search {quote(output)} "..."')
-    facts = {"output": output, "questions": len(questions.ids)}
-    facts |= {"left_out": questions.report.left_out, "bytes": os.path.getsize(output)}
-    return {**facts, "seconds": round(time.monotonic() - begun, 1)}
+    count = len(questions.ids)
+    return {"output": output, "questions": count, "left_out": questions.report.left_out}
 
 
 @command(A_FILE, A_LIST, *shared.READ_LIST, shared.MODEL)

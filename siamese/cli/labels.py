@@ -9,7 +9,7 @@ from typing import Any
 
 from siamese.cli import arguments as shared
 from siamese.cli import reading
-from siamese.cli.arguments import arg, command
+from siamese.cli.arguments import arg, command, one_of
 from siamese.cli.output import Facts, Result, aligned, claim, counted, note, threshold_facts
 from siamese.cli.reading import labelled_pairs, note_cut, opened, question_list
 from siamese.compat.atomic import check_writable, open_atomically
@@ -52,9 +52,12 @@ def data(flags: argparse.Namespace) -> Facts:
 
 @command(
     shared.TARGET,
-    arg("--questions", metavar="FILE", help="labelled pairs, any format"),
+    one_of(
+        arg("--questions", metavar="FILE", help="labelled pairs, any format"),
+        arg("--queries", metavar="FILE", help="questions with ids, to search the index for"),
+        required=True,
+    ),
     shared.THRESHOLD,
-    arg("--queries", metavar="FILE", help="questions with ids, to search the index for"),
     arg("--relevant", metavar="FILE", help="CSV or JSON Lines with query_id and id"),
     shared.MODEL,
     *shared.LIST_AND_PAIRS,
@@ -67,14 +70,11 @@ def evaluate(flags: argparse.Namespace) -> Result:
     """
     from siamese.evaluation.report import Evaluation
 
-    if flags.queries and flags.relevant and not flags.questions:
+    if (flags.queries is None) != (flags.relevant is None):
+        raise ArgumentError("Queries and their answers belong together: --queries and --relevant.")
+    if flags.queries:
         reading.refuse_flags(flags, "threshold columns list", "Queries have no labels")
         return _on_queries(flags)
-    if not flags.questions or flags.queries or flags.relevant:
-        raise ArgumentError(
-            "Pass labelled pairs (--questions FILE), or queries and their answers (--queries FILE and "
-            "--relevant FILE)."
-        )
     with opened(flags.index, flags, model=True) as (_, detector):
         pairs = labelled_pairs(flags.questions, flags)
     note_cut(detector, {*pairs.question1, *pairs.question2})

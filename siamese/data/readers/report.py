@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from siamese.errors import ArgumentError, DataError
+from siamese.data.arguments import one_of
+from siamese.errors import DataError
 
 FIRST_LINES = 5  # line numbers that a report prints of each kind
 # kind -> the rows that are left out for it, in the order of the printed report.
@@ -27,13 +28,11 @@ class ReadReport:
     columns: list[str] = field(default_factory=list)  # their names, as the file has them
     rows: int = 0  # data rows read so far
     findings: dict[str, list[int]] = field(default_factory=dict)  # a key of `KINDS` -> its lines
-    first_problem: str = ""  # the first bad row, in words
     repeated: list[str] = field(default_factory=list)  # lines that stand in many bodies of a list
     notes: list[str] = field(default_factory=list)  # other remarks, in words
 
     def __post_init__(self) -> None:
-        if self.bad_rows not in ("refuse", "skip"):
-            raise ArgumentError(f"bad_rows must be 'refuse' or 'skip'; it is {self.bad_rows!r}.")
+        one_of(self.bad_rows, "bad_rows", ("refuse", "skip"))
 
     def add(self, kind: str, lines: Sequence[int]) -> None:
         """Notes that `kind` occurred on `lines`."""
@@ -47,7 +46,6 @@ class ReadReport:
                 f"{self.path}, {self.unit} {line:,}: {reason} Correct it, or leave such rows out with "
                 "--bad-rows skip (in Python: bad_rows='skip')."
             )
-        self.first_problem = self.first_problem or reason
         self.add("bad", [line])
 
     def count(self, kind: str) -> int:
@@ -71,8 +69,5 @@ class ReadReport:
             s = "s" * (len(lines) > 1)
             where = ", ".join(f"{line:,}" for line in lines[:FIRST_LINES])
             where += ", …" * (len(lines) > FIRST_LINES)
-            text = f"{len(lines):,} row{s} {KINDS[kind]} ({self.unit}{s} {where}): left out"
-            if kind == "bad":
-                text += f" (the first: {self.first_problem.rstrip('.')})"
-            texts.append(text)
+            texts.append(f"{len(lines):,} row{s} {KINDS[kind]} ({self.unit}{s} {where}): left out")
         return texts + self.notes
