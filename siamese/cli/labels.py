@@ -240,8 +240,7 @@ def _label(index: Any, path: str, flags: argparse.Namespace) -> QuestionPairs:
                 _write_answers(path, answers)
     finally:  # also after Ctrl-C
         pairs = QuestionPairs(*([answer[at] for answer in answers] for at in range(3)))
-        if reading.kind_of(flags.index) == "index":
-            index.add_answers(pairs)
+        index.add_answers(pairs)  # A list's index is in memory.
     return pairs
 
 

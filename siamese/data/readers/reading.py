@@ -28,7 +28,6 @@ from siamese.data.readers.tables import Table, memory_table, parquet_table, work
 from siamese.data.text import cleaned
 from siamese.errors import ArgumentError, DataError, MissingDependencyError, SiameseError
 
-NESTED = " Nested fields are not read; flatten them, as jq -c '{id, title: .post.title}' does."
 LONGEST_LINE = 16 << 20  # characters; a longer line would fill the memory
 LARGEST_WORKBOOK = 1 << 30  # bytes of a Parquet or Excel file that comes gzipped or through a pipe
 HEAD_LINES = 50  # lines by which a table without known names is told from plain text
@@ -95,8 +94,7 @@ class Rows:
         if len(columns) != 1:
             what = f"{len(columns)} columns are called" if columns else "there is no column"
             names = shown_names(self.header) + ". Rename one" * bool(columns)
-            hint = NESTED * any(name.startswith(f"{other}.") for other in self.header)
-            raise DataError(f"{self.where}: {what} {name.strip()!r}; the columns: {names}.{hint}")
+            raise DataError(f"{self.where}: {what} {name.strip()!r}; the columns: {names}.")
         return columns[0]
 
     def first_column(self, names: Iterable[str]) -> str | None:
@@ -116,8 +114,6 @@ class Rows:
         if type(text) is not str or len(columns) > 1:
             cells = [(name, row[name]) for name in columns if row.get(name) is not None]
             others = [f"{n} is {c!r:.40}, not text." for n, c in cells if not isinstance(c, str)]
-            if any(isinstance(cell, dict) for _, cell in cells):
-                others[0] += NESTED
             if not cells and row.keys().isdisjoint(columns):
                 others = [f"{columns[0]} is missing."]
             if others:
