@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -152,7 +153,7 @@ class DuplicateDetector(Decisions):
     @property
     def fit(self) -> dict[str, Any]:
         """Threshold and calibration as plain values, for `with_fit`."""
-        calibration = self.calibration and self.calibration.to_dict()
+        calibration = self.calibration and asdict(self.calibration)
         facts = {"threshold": self.threshold, "calibration": calibration}
         return {**facts, "threshold_from": self.threshold_from}
 
@@ -162,15 +163,17 @@ class DuplicateDetector(Decisions):
         return str(self.card.get("threshold_from", "model"))
 
     @property
-    def sizes(self) -> dict[str, int]:
-        """The size of each part's vector."""
-        tower, encoder = (getattr(self.tower, "output_size", 0), getattr(self.encoder, "size", 0))
-        return {part: tower if part == "tower" else encoder for part in self.shares}
+    def places(self) -> dict[str, slice]:
+        """The place of each part in a question's vector."""
+        towers = (part == "tower" for part in self.shares)
+        sizes = (self.tower.output_size if tower else self.encoder.size for tower in towers)
+        ends = np.cumsum([0, *sizes]).tolist()
+        return dict(zip(self.shares, map(slice, ends[:-1], ends[1:])))
 
     @property
     def output_size(self) -> int:
         """The size of a question's vector."""
-        return sum(self.sizes.values())
+        return max(place.stop for place in self.places.values())
 
     @functools.cached_property
     def checksum(self) -> str:

@@ -24,7 +24,6 @@ _WORD = re.compile(r"[^\W\d_][\w']*")
 _NEGATION = re.compile(r"no|not|never|none|nothing|nobody|neither|nor|cannot|without|\w+n't")
 # A word with a capital after another word, but "I"; or with two capitals; or with a digit.
 _NAME = re.compile(r"(?<=[\w,;:)'] )(?!I\b)[A-Z][\w']*|\b[A-Z]\w*[A-Z][\w']*|\b[^\W\d_]\w*\d[\w']*")
-BAR = 20  # characters of the longest bar
 
 
 class WordEffect(NamedTuple):
@@ -38,7 +37,7 @@ class WordEffect(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """Two questions, their similarity, and the effect of each word; prints as a table of bars."""
+    """Two questions, their similarity, and the effect of each word; prints as a table."""
 
     question1: str
     question2: str
@@ -55,21 +54,15 @@ class Explanation(NamedTuple):
         return rounded({**self._asdict(), "words1": words1, "words2": words2})
 
     def __str__(self) -> str:
-        words = (*self.words1, *self.words2)
-        width = max(len(harmless(w.word)) for w in words)
-        largest = max(abs(w.effect or 0) for w in words) or 1
+        width = max(len(harmless(w.word)) for w in (*self.words1, *self.words2))
         lines = []
         for question, side in ((self.question1, self.words1), (self.question2, self.words2)):
             lines.append(f"  {harmless(question)}")
             for word, effect, known in side:
-                bar = "the only word"
-                if effect is not None:
-                    sign = "+" if effect > 0 else "-"
-                    bar = f"{effect:+.3f}  {sign * round(BAR * abs(effect) / largest)}"
+                change = "the only word" if effect is None else f"{effect:+.3f}"
                 note = "" if known else "  (never seen by the model)"
-                lines.append(f"    {harmless(word):<{width}}  {bar}{note}")
-            lines.append("")
-        return "\n".join(lines).rstrip()
+                lines.append(f"    {harmless(word):<{width}}  {change}{note}")
+        return "\n".join(lines)
 
 
 def explain(detector: DuplicateDetector, question1: str, question2: str) -> Explanation:

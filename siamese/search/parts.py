@@ -59,24 +59,24 @@ class PartsCurve:
     def refitted(self, cosines: np.ndarray, labels: np.ndarray) -> dict[str, Any]:
         """The curve with another intercept and steepness, of labelled pairs; former ones do not count.
 
-        Of cosines [n, parts] and labels, bool [n], it returns what `FittedThreshold.to_dict` has, with the
-        threshold 0.5; and `former`, the present curve's probability where the new one passes 1/2; the
+        Of cosines [n, parts] and labels, bool [n], it returns what `FittedThreshold.to_dict` has, with its
+        own `fit`; and `former`, the present curve's probability where the new one passes 1/2; the
         interval is on that scale. For errors see `siamese.evaluation.thresholds.fit_threshold`.
         """
         # The logits on the scale of a cosine: the curve as it is has the slope expected of one.
         fit = fit_threshold(0.5 + self.logits(cosines) / SLOPE[0], labels)
         curve = fit.calibration
         new = {"steepness": curve.slope / SLOPE[0], "shift": curve.slope * 0.5 + curve.intercept}
-        calibration = replace(self, n=fit.pairs, **new).to_dict()
         places = {"former": fit.threshold, "low": fit.low, "high": fit.high}
         for name, score in places.items():
             own = SLOPE[0] * (score - 0.5)
             places[name] = float(logistic(self.steepness * own + self.shift))
-        return fit.to_dict() | places | {"threshold": 0.5, "calibration": calibration}
+        return fit.to_dict() | places | replace(self, n=fit.pairs, **new).fit
 
-    def to_dict(self) -> dict[str, Any]:
-        """As plain values that JSON can hold; see `calibration_of`."""
-        return asdict(self)
+    @property
+    def fit(self) -> dict[str, Any]:
+        """What `DuplicateDetector.with_fit` takes: the curve, and the probability that decides."""
+        return {"threshold": 0.5, "calibration": asdict(self)}
 
 
 def calibration_of(values: Mapping[str, Any] | None) -> Calibration | PartsCurve | None:
@@ -131,15 +131,9 @@ class Decisions:
     """What a model decides about pairs of its vectors, by its threshold, shares and calibration."""
 
     shares: dict[str, float]  # part -> its weight in the cosine
-    sizes: dict[str, int]  # part -> the numbers of its vector
+    places: dict[str, slice]  # of each part in a question's vector
     threshold: float  # what a score must exceed
     calibration: Calibration | PartsCurve | None
-
-    @property
-    def places(self) -> dict[str, slice]:
-        """The place of each part in a question's vector."""
-        ends = np.cumsum([0, *self.sizes.values()]).tolist()
-        return dict(zip(self.shares, map(slice, ends[:-1], ends[1:])))
 
     @property
     def decides_by_parts(self) -> bool:

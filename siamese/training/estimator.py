@@ -9,14 +9,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from siamese.data.pairs import QuestionPairs
 from siamese.errors import ArgumentError
-from siamese.evaluation.thresholds import fit_threshold
 from siamese.search.detector import DuplicateDetector
-from siamese.search.nearest import EQUAL
 
 
 class PairClassifier(ClassifierMixin, BaseEstimator):
-    """Pairs of questions, duplicates or not, by the cosine of their vectors.
+    """Pairs of questions, duplicates or not, as `DuplicateDetector.fitted` judges them.
 
     The vectors stay those of the model; `fit` fits a threshold and a calibration on labelled pairs. Tens
     of pairs are enough.
@@ -26,8 +25,7 @@ class PairClassifier(ClassifierMixin, BaseEstimator):
 
     Attributes:
       classes_: the two labels, as in `fit`.
-      threshold_: the cosine above which a pair is a duplicate: as likely as not.
-      calibration_: turns cosines into probabilities.
+      detector_: the fitted `DuplicateDetector`.
 
     Example:
       >>> pairs = [["Is it far?", "Is it distant?"], ["Is it far?", "Who are you?"]]
@@ -48,32 +46,27 @@ class PairClassifier(ClassifierMixin, BaseEstimator):
         Raises:
           ArgumentError, DataError: see `siamese.evaluation.thresholds.fit_threshold`.
         """
-        fit = fit_threshold(self._cosines(pairs), y, resamples=0)
-        self.classes_ = np.unique(y)
-        self.threshold_, self.calibration_ = fit.threshold, fit.calibration
+        is_saved = isinstance(self.model, (str, os.PathLike))
+        load = DuplicateDetector.load if is_saved else DuplicateDetector.from_encoder
+        labelled = QuestionPairs(*_sides(pairs), y)
+        self.detector_, self.classes_ = load(self.model).fitted(labelled), np.unique(y)
         return self
-
-    def _cosines(self, pairs: Any) -> np.ndarray:
-        """The cosine of each pair, float32 [n]."""
-        table = np.asarray(pairs, dtype=object)
-        if table.ndim != 2 or table.shape[1] != 2:
-            raise ArgumentError(
-                f"Pairs are two questions each, [n, 2]; these are {list(table.shape)}."
-            )
-        if isinstance(self.model, (str, os.PathLike)):
-            detector = DuplicateDetector.load(self.model)
-        else:
-            detector = DuplicateDetector.from_encoder(self.model)
-        return detector.similarity(*table.T.tolist())
 
     def predict(self, pairs: Any) -> np.ndarray:
         """The label of each pair, [n]."""
         check_is_fitted(self)
-        is_duplicate = self._cosines(pairs) > min(self.threshold_, EQUAL)
-        return self.classes_[is_duplicate.astype(int)]
+        return self.classes_[self.detector_.predict(*_sides(pairs)).astype(int)]
 
     def predict_proba(self, pairs: Any) -> np.ndarray:
         """The probabilities of both labels, float64 [n, 2]."""
         check_is_fitted(self)
-        probability = self.calibration_(self._cosines(pairs))
+        probability = self.detector_.probability(*_sides(pairs))
         return np.stack([1 - probability, probability], axis=1)
+
+
+def _sides(pairs: Any) -> list[list[str]]:
+    """The first and the second questions."""
+    table = np.asarray(pairs, dtype=object)
+    if table.ndim != 2 or table.shape[1] != 2:
+        raise ArgumentError(f"Pairs are two questions each, [n, 2]; these are {list(table.shape)}.")
+    return table.T.tolist()

@@ -111,8 +111,7 @@ def teach(
     elif len(labels) < CURVE_PAIRS:
         facts = fit_threshold(scores, labels).to_dict()
     else:
-        curve = fit_parts(part_cosines, scores, labels)
-        facts = {"threshold": 0.5, "calibration": curve.to_dict()}
+        facts = fit_parts(part_cosines, scores, labels).fit
         scores = left_out_probabilities(part_cosines, scores, labels, parts)
     if not links:
         one, two = rows.T

@@ -35,8 +35,8 @@ class PairBatches(Iterator):
       topic_block: neighbouring pairs that stay together up to the bucketing, for topic-homogeneous
         batches where the pairs are ordered by topic; 1 is a full shuffle.
       swap: whether the two sides of each pair change places at random.
-      clusters: the cluster id of each pair, integers [pairs], or of each question, [2, pairs]; questions
-        of one cluster are duplicates of each other, negative ids are of no cluster. Each batch then has a
+      clusters: the cluster id of each question, integers [2, pairs]; questions of one cluster are
+        duplicates of each other, negative ids are of no cluster. Each batch then has a
         `false_negative_mask`, for the loss.
       labelled: (q1, q2, is_duplicate): duplicates and others for an auxiliary pairwise loss;
         `pair_batch_size` of them, of like length, are added to each batch.
@@ -84,7 +84,9 @@ class PairBatches(Iterator):
         self.lengths = choose_lengths(np.bincount(self._pairs.lengths), lengths)
         fields = ["q1", "q2"]
         if clusters is not None:
-            fields, self._clusters = [*fields, "false_negative_mask"], cluster_ids(clusters, count)
+            fields, self._clusters = [*fields, "false_negative_mask"], np.asarray(clusters)
+            if self._clusters.shape != (2, count) or self._clusters.dtype.kind not in "iu":
+                raise DataError(f"clusters must be integers, [2, {count}], one of each question.")
         if labelled is not None:
             size = whole_number(pair_batch_size, "pair_batch_size", 1)
             self._labelled = LabelledPairs(*labelled, size, self.lengths)
@@ -206,13 +208,3 @@ def sides(columns: np.ndarray, batch: PlannedBatch) -> np.ndarray:
     """The batch's part of ``columns`` [2, pairs], the sides of its swapped pairs exchanged."""
     chosen = columns.take(batch.pairs, axis=1)
     return chosen if batch.swapped is None else np.where(batch.swapped, chosen[::-1], chosen)
-
-
-def cluster_ids(clusters: Any, pairs: int) -> np.ndarray:
-    """The clusters of both sides, integers [2, pairs]; DataError where they are none."""
-    ids = np.asarray(clusters)
-    if ids.shape not in ((pairs,), (2, pairs)) or ids.dtype.kind not in "iu":
-        raise DataError(
-            f"clusters must be integers, [{pairs}] or [2, {pairs}], one a pair or side."
-        )
-    return np.broadcast_to(ids, (2, pairs))

@@ -40,8 +40,7 @@ def measure(
     sides, labels = detector._pairs(held_out.question1, held_out.question2), held_out.is_duplicate
     cosines, able = cosines_with(*sides), True
     if len(detector.shares) > 1 and len(labels) >= CURVE_PAIRS:
-        curve = fit_parts(detector.part_cosines(*sides), cosines, labels)
-        fit = {"threshold": 0.5, "calibration": curve.to_dict()}
+        fit = fit_parts(detector.part_cosines(*sides), cosines, labels).fit
     elif able := separates(cosines, labels):
         calibration = fit_calibration(cosines, labels).to_dict()
         fit = {"threshold": best_threshold(cosines, labels), "calibration": calibration}
@@ -97,9 +96,6 @@ def with_tower(
             scores = left_out_probabilities(own, cosines, labels, halves)
         return evaluate_scores(scores, labels).roc_auc
 
-    if many:
-        curve = fit_parts(part_cosines, cosines, labels)
-        both = both.with_fit({"threshold": 0.5, "calibration": curve.to_dict()})
     return both, roc_auc(both) - roc_auc(head)
 
 

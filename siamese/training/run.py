@@ -13,7 +13,6 @@ import json
 import logging
 import math
 import os
-from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -153,14 +152,11 @@ class Trainer:
 
     # ---- Training ----
 
-    def train(self, on_step: Callable[[Trainer, Any], None] | None = None) -> None:
+    def train(self) -> None:
         """Trains until the configured number of steps, evaluating and saving as configured.
 
         SIGINT (Ctrl-C) and SIGTERM end the run after the current step with a checkpoint and a saved model,
         and are then raised as KeyboardInterrupt and SystemExit; a second Ctrl-C does not wait.
-
-        Args:
-          on_step: called after each step with the trainer and the loss, a JAX number that may not be ready.
 
         Raises:
           SiameseError: the weights became NaN or infinite; the checkpoint stays as it is.
@@ -179,8 +175,6 @@ class Trainer:
                 # Not at every step: reading the loss waits for the device.
                 if bar.update(pairs):
                     bar.set_postfix(loss=f"{float(loss):.4f}", refresh=False)
-                if on_step is not None:
-                    on_step(self, loss)
             self._write_state("checkpoint")
         if signals.received:
             saved = ""

@@ -52,8 +52,7 @@ def make_curve_detector(**options):
     detector, texts = make_mixed_detector(0.6, **options), random_questions(400, seed=5)
     cosines = detector.similarity(texts[:200], texts[200:])
     parts = detector.part_cosines(detector.encode(texts[:200]), detector.encode(texts[200:]))
-    curve = fit_parts(parts, cosines, cosines > np.median(cosines))
-    return detector.with_fit({"threshold": 0.5, "calibration": curve.to_dict()})
+    return detector.with_fit(fit_parts(parts, cosines, cosines > np.median(cosines)).fit)
 
 
 def random_questions(count, seed=1):

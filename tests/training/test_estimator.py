@@ -13,7 +13,7 @@ from sklearn.preprocessing import FunctionTransformer
 from small_models import letters
 
 import siamese
-from siamese.errors import ArgumentError, DataError
+from siamese.errors import ArgumentError, ShapeError
 
 TOPICS = ["Spanish", "rice", "chess", "Python", "piano", "physics", "yoga", "French"]
 PAIRS = [(f"How do I learn {t}?", f"What is the best way to learn {t}?") for t in TOPICS]
@@ -26,7 +26,7 @@ def test_it_answers_as_the_detector_with_the_same_fit():
     detector = siamese.DuplicateDetector.pretrained().fitted(pairs)
     for table in (PAIRS, np.array(PAIRS), np.array(PAIRS, dtype=object)):
         classifier = siamese.PairClassifier().fit(table, LABELS)
-        assert classifier.threshold_ == pytest.approx(detector.threshold, abs=1e-6)
+        assert classifier.detector_.threshold == pytest.approx(detector.threshold, abs=1e-6)
         assert classifier.predict(table).tolist() == LABELS
         expected = detector.probability(pairs.question1, pairs.question2)
         probabilities = classifier.predict_proba(table)
@@ -52,7 +52,7 @@ def test_other_pairs_and_labels_are_refused():
     classifier = siamese.PairClassifier(letters)
     with pytest.raises(ArgumentError):
         classifier.fit([("a", "b", "c")] * 2, [0, 1])
-    with pytest.raises(DataError):
+    with pytest.raises(ShapeError):
         classifier.fit(PAIRS, LABELS[1:])
     with pytest.raises(NotFittedError):
         classifier.predict(PAIRS)

@@ -53,7 +53,15 @@ def trainer_of(corpus, config=COURSE, output=None, **changes):
 def train(corpus, *arguments, **changes):
     """The losses of a run made again, as a new process would make it, and its trainer."""
     trainer, losses = trainer_of(corpus, *arguments, **changes), []
-    trainer.train(on_step=lambda trainer, loss: losses.append(float(loss)))
+    step = trainer._train_step
+
+    def noted(*arguments):
+        state, metrics = step(*arguments)
+        losses.append(float(metrics["loss"]))
+        return state, metrics
+
+    trainer._train_step = noted
+    trainer.train()
     return losses, trainer
 
 
@@ -105,13 +113,16 @@ def test_killed_at_random_moments_every_run_ends_as_one_never_interrupted(tmp_pa
 
 def test_a_stopped_run_leaves_the_model_so_far_and_resumes(corpus, tmp_path, caplog):
     trainer = trainer_of(corpus, output=tmp_path)
+    step = trainer._train_step
 
-    def interrupt(trainer, loss):
-        if trainer.step == 5:
+    def interrupted(*arguments):
+        if trainer.step == 4:
             signal.raise_signal(signal.SIGINT)
+        return step(*arguments)
 
+    trainer._train_step = interrupted
     with pytest.raises(KeyboardInterrupt):
-        trainer.train(interrupt)
+        trainer.train()
     assert "Stopped by SIGINT after step 5" in caplog.text and "to resume" in caplog.text
     assert DuplicateDetector.load(tmp_path).card["steps"] == 5
     resumed = train(corpus, output=tmp_path)[1]
