@@ -94,7 +94,10 @@ class Encoder:
         rows = Ragged.from_lists(questions)
         vectors = np.zeros((len(rows), self.config.output_size), np.float32)
         if length is None:
-            length = self._padded_lengths(np.maximum(rows.lengths, 1))
+            lengths = np.maximum(rows.lengths, 1)
+            sizes = np.array([*LENGTHS, max(int(lengths.max(initial=1)), LENGTHS[-1])])
+            masked = self.config.mask_padding
+            length = sizes[np.searchsorted(sizes, lengths)] if masked else powers_of_two(lengths)
         padded = np.broadcast_to(length, len(rows))
         few = len(rows) <= FEW
         calls = []  # (questions, their vectors): JAX works on a call while the next one is prepared.
@@ -114,12 +117,6 @@ class Encoder:
         for chunk, made in calls:
             vectors[chunk] = np.asarray(made)[: len(chunk)]
         return vectors
-
-    def _padded_lengths(self, lengths: np.ndarray) -> np.ndarray:
-        if not self.config.mask_padding:
-            return powers_of_two(lengths)
-        sizes = np.array([*LENGTHS, max(int(lengths.max(initial=1)), LENGTHS[-1])])
-        return sizes[np.searchsorted(sizes, lengths)]
 
 
 def powers_of_two(lengths: np.ndarray) -> np.ndarray:

@@ -61,11 +61,11 @@ def read_vocabulary(path: str | os.PathLike) -> tuple[Vocabulary, int]:
         ids = json.loads(content)
         word_of, unseen = {number: word for word, number in ids.items()}, [*ids.values()].count(0)
         words = [word_of[number] for number in range(PAD_ID, len(ids) - unseen + PAD_ID)]
+        if words[0] != PAD:
+            raise ValueError(f"the id {PAD_ID} is that of {words[0]!r:.40}")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise DataError(
             f"{path} is no JSON object of the course's words, {PAD} 1 and then every number once "
             f"({type(error).__name__}: {error}). Write it by json.dump(vocab)."
         ) from None
-    if words[:1] != [PAD]:
-        raise DataError(f"{path}: the id {PAD_ID} must be that of {PAD}, as in the course.")
     return Vocabulary(words), unseen

@@ -30,12 +30,8 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "siamese", 4
 MODEL_NAME = "model.safetensors"  # in the directory of a run
-
-# What makes a file of each kind, for messages.
-MAKERS = {
-    "model": "`siamese train` or `siamese import-weights` makes one",
-    "checkpoint": "`siamese train` makes one",
-}
+DAMAGE = ValueError, TypeError, LookupError, AttributeError, ArithmeticError  # of other contents
+MAKE = "`siamese train` makes one."
 
 
 def write_file(
@@ -66,26 +62,21 @@ def read_file(path: str | os.PathLike, kind: str) -> tuple[dict[str, np.ndarray]
 
     if not os.path.isfile(path):
         other = ", which is not a file" if os.path.exists(path) else ""
-        raise CheckpointError(f"There is no {kind} at {path}{other}. {MAKERS[kind]}.")
+        raise CheckpointError(f"There is no {kind} at {path}{other}. {MAKE}")
     try:
         with explained(path, "read"), safe_open(path, "np") as file:
-            metadata = file.metadata() or {}
-            if FORMAT not in metadata:
-                raise CheckpointError(
-                    f"{path} is a safetensors file of another program, not a {kind}. {MAKERS[kind]}."
-                )
-            facts = dict(json.loads(metadata[FORMAT]))
+            facts = dict(json.loads(file.metadata()[FORMAT]))
             found = facts.get("kind"), facts.get("version")
             if found != (kind, VERSION):
                 raise CheckpointError(
                     f"{path} is a {found[0]!s:.40} of version {found[1]!r:.20}; this siamese reads a "
-                    f"{kind} of version {VERSION} here. {MAKERS[kind]}."
+                    f"{kind} of version {VERSION} here. {MAKE}"
                 )
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         body = {name: value for name, value in facts.items() if name != "sha256"}
         if facts.get("sha256") != checksum(arrays, body):
             raise ValueError("its checksum differs")
-    except (SafetensorError, MemoryError, ValueError, TypeError, RecursionError) as error:
+    except (SafetensorError, MemoryError, *DAMAGE, RecursionError) as error:
         raise _damaged(path, error) from error
     return arrays, facts
 
@@ -125,15 +116,14 @@ def read_model(path: str | os.PathLike) -> DuplicateDetector:
             return DuplicateDetector(None, None, None, **options)
         tower = TowerConfig(**tower)
         vocabulary = Vocabulary(**{**words, "words": words["words"][1:]})
-        if list(vocabulary.words) != words["words"] or not isinstance(vocabulary.folded, bool):
-            raise ValueError("its vocabulary does not list each word once")
-        if tower.vocab_size != vocabulary.size:
-            sizes = f"{vocabulary.size} rows, and its embedding has {tower.vocab_size}"
-            raise ValueError(f"its vocabulary needs {sizes}")
+        is_whole = list(vocabulary.words) == words["words"] and isinstance(vocabulary.folded, bool)
+        if not is_whole or tower.vocab_size != vocabulary.size:
+            sizes = f"{vocabulary.size} different words, and its embedding {tower.vocab_size} rows"
+            raise ValueError(f"its vocabulary has {sizes}")
         return DuplicateDetector(arrays, vocabulary, tower, **options)
     except DataError:  # of the encoder's files
         raise
-    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
+    except DAMAGE as error:
         raise _damaged(path, error) from error
 
 

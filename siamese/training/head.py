@@ -21,7 +21,7 @@ import numpy as np
 import optax
 
 from siamese.training.losses import PAIR_TEMPERATURE, TEMPERATURE
-from siamese.training.step import Batch, Network
+from siamese.training.step import Batch, Network, sides_of
 
 # Chosen by cross-validation over the forum's training queries and by Quora's validation rows.
 MANY = 5_000  # labels
@@ -49,10 +49,8 @@ def head_network(vectors: np.ndarray, dropout: float) -> Network:
     """
 
     def to_device(batch: tuple) -> Batch:
-        parts = dict(zip(getattr(batch, "_fields", ("q1", "q2")), batch))
-        names = ("q1", "labelled_q1", "q2", "labelled_q2")
-        rows = np.concatenate([parts.pop(name)[:, 0] for name in names if name in parts])
-        return Batch(None, vectors[rows], **parts)
+        sides, parts = sides_of(batch)
+        return Batch(None, vectors[np.concatenate(sides)[:, 0]], **parts)
 
     def vectors_of(weights, batch, key):
         return head_vectors(weights["head"], batch.places, 0.0 if key is None else dropout, key)

@@ -123,11 +123,6 @@ class PairBatches(Iterator):
             self._epoch, self._batch, self._planned = self._epoch + 1, 0, None
         return self._type._make(arrays)
 
-    @property
-    def batches_per_epoch(self) -> int:
-        """How many batches an epoch has."""
-        return self.pairs // self.batch_size
-
     def state(self) -> dict[str, int]:
         """The position after the batches given out so far, for `restore`."""
         return {"seed": self._seed, "epoch": self._epoch, "batch": self._batch}

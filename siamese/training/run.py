@@ -138,8 +138,8 @@ class Trainer:
         if not self.config.epochs:
             return self.config.steps
         per_epoch = len(self.data.train[0]) / self.config.batch_size
-        if self.config.batches == "bucketed":
-            per_epoch = self._batches.batches_per_epoch
+        if self.config.batches == "bucketed":  # Pairs that fill no batch are left out.
+            per_epoch = math.floor(per_epoch)
         # The minimum holds for the preset's epochs alone.
         is_preset = self.config.encoder and self.config.epochs == PRESETS["head"]["epochs"]
         least = LEAST_STEPS if is_preset else 1

@@ -178,9 +178,7 @@ def to_device(batch: tuple, vocab_size: int, mesh: jax.sharding.Mesh | None = No
 
     ArgumentError where it does not divide by their number: to cut or fill it would change the loss.
     """
-    parts = dict(zip(getattr(batch, "_fields", ("q1", "q2")), map(np.asarray, batch)))
-    names = ("q1", "labelled_q1", "q2", "labelled_q2")
-    sides = [parts.pop(name) for name in names if name in parts]
+    sides, parts = sides_of(batch)
     length = max(side.shape[1] for side in sides)
     tokens = np.concatenate([
         np.pad(side, ((0, 0), (0, length - side.shape[1])), constant_values=PAD) for side in sides
@@ -199,6 +197,13 @@ def to_device(batch: tuple, vocab_size: int, mesh: jax.sharding.Mesh | None = No
     spread, whole = (jax.sharding.NamedSharding(mesh, s) for s in (spec("batch"), spec()))
     placed = [None if a is None else jax.device_put(a, spread) for a in result[1:]]
     return Batch(jax.device_put(words, whole), *placed)
+
+
+def sides_of(batch: tuple) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
+    """The questions of a batch in the order of a `Batch`, and its other parts by their names."""
+    parts = dict(zip(getattr(batch, "_fields", ("q1", "q2")), map(np.asarray, batch)))
+    names = ("q1", "labelled_q1", "q2", "labelled_q2")
+    return [parts.pop(name) for name in names if name in parts], parts
 
 
 def device_mesh() -> jax.sharding.Mesh | None:

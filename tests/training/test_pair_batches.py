@@ -37,7 +37,7 @@ def pairs_in(batches):
 
 def one_epoch(batches):
     """The batches of the epoch that begins now."""
-    return [next(batches) for _ in range(batches.batches_per_epoch)]
+    return [next(batches) for _ in range(batches.pairs // batches.batch_size)]
 
 
 LENGTHS = st.lists(st.tuples(st.integers(1, 12), st.integers(1, 12)), min_size=1, max_size=60)
