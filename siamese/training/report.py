@@ -38,14 +38,15 @@ def measure(
     and a warning says so.
     """
     sides, labels = detector._pairs(held_out.question1, held_out.question2), held_out.is_duplicate
-    cosines, able = cosines_with(*sides), True
+    cosines, problem = cosines_with(*sides), ""
     if len(detector.shares) > 1 and len(labels) >= CURVE_PAIRS:
         fit = fit_parts(detector.part_cosines(*sides), cosines, labels).fit
-    elif able := separates(cosines, labels):
+    elif problem := unseparated(cosines, labels):
+        logger.warning(problem)
+        fit = {"threshold": COURSE_THRESHOLD, "calibration": None, "threshold_from": "default"}
+    else:
         calibration = fit_calibration(cosines, labels).to_dict()
         fit = {"threshold": best_threshold(cosines, labels), "calibration": calibration}
-    else:
-        fit = {"threshold": COURSE_THRESHOLD, "calibration": None, "threshold_from": "default"}
     detector = detector.with_fit(fit)
     sides = detector._pairs(test.question1, test.question2)
     scores, encoder = detector.scores_of(*sides), None
@@ -57,18 +58,11 @@ def measure(
     report = Evaluation(
         *columns,
         detector.threshold,
-        threshold_from="held-out pairs" if able else "the course's, no labels behind it",
+        threshold_from="the course's, no labels behind it" if problem else "held-out pairs",
         probabilities=detector.probabilities_of(scores) if detector.calibration else None,
         measure=detector.measure,
         encoder=encoder,
     )
-    if not able:
-        logger.warning(
-            "The model does not separate duplicates from other pairs: on the held-out pairs nine in ten "
-            f"cosines lie within {np.ptp(np.quantile(cosines, MOST)):.4f}, and the ROC AUC is "
-            f"{evaluate_scores(cosines, labels).roc_auc:.3f}. It has no calibration; no labels stand "
-            "behind its threshold, the course's. Train longer, or try --set lstm_bias=forget_gate."
-        )
     return report, detector
 
 
@@ -125,17 +119,20 @@ def left_out_probabilities(
     return probabilities
 
 
-def separates(scores: np.ndarray, labels: np.ndarray) -> bool:
-    """Whether cosines say anything about labels, both [pairs].
+def unseparated(cosines: np.ndarray, labels: np.ndarray) -> str:
+    """What is wrong where cosines say nothing about labels, both [pairs]; else ''.
 
     They do not where nine in ten lie within 0.01, or where their ROC AUC is less than two standard errors
     above 0.5 (that of the Mann-Whitney statistic of equal distributions).
     """
-    duplicates, others = int(np.sum(labels)), int(np.sum(~np.asarray(labels, bool)))
-    if not duplicates or not others:
-        return False
-    low, high = np.quantile(scores, MOST)
-    error = np.sqrt((duplicates + others + 1) / (12 * duplicates * others))
-    return bool(
-        high - low > LEAST_SPREAD and evaluate_scores(scores, labels).roc_auc > 0.5 + 2 * error
+    spread, roc_auc = np.ptp(np.quantile(cosines, MOST)), evaluate_scores(cosines, labels).roc_auc
+    n, duplicates = len(labels), int(np.sum(labels))
+    error = np.sqrt((n + 1) / (12 * duplicates * (n - duplicates)))
+    if spread > LEAST_SPREAD and roc_auc > 0.5 + 2 * error:
+        return ""
+    return (
+        "The model does not separate duplicates from other pairs: on the held-out pairs nine in ten "
+        f"cosines lie within {spread:.4f}, and the ROC AUC is {roc_auc:.3f}. It has no calibration; no "
+        "labels stand behind its threshold, the course's. Train longer, or try --set "
+        "lstm_bias=forget_gate."
     )
