@@ -86,7 +86,9 @@ def tokens(rows, length, seed=0, words=range(2, 20)):
 def batches_of(rows, *sizes, **options):
     """Of 40 pairs, with labelled pairs and known duplicates."""
     labelled = (*rows, np.arange(40) % 2)
-    return PairBatches(*rows, *sizes, clusters=[np.arange(40) // 4] * 2, labelled=labelled, **options)
+    return PairBatches(
+        *rows, *sizes, clusters=[np.arange(40) // 4] * 2, labelled=labelled, **options
+    )
 
 
 MASKED = TowerConfig(5000, 4, mask_padding=True, bidirectional=True)
