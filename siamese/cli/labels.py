@@ -192,19 +192,16 @@ def threshold(flags: argparse.Namespace) -> Result:
             index.set_threshold(fit)
         elif output:
             fitted.save(output)
-    cut, scale = fitted.threshold, ""
-    if "former" in fit:  # The place of the new curve's 1/2 on the scale of the former one.
-        cut, scale = fit["former"], " of the former probability, where the new one is 0.500"
+    cut = fitted.threshold
     text = (
-        f"Threshold {cut:.3f}{scale}, 95 % interval [{fit['low']:.3f}, {fit['high']:.3f}], of "
-        f"{fit['pairs']} labels, {fit['duplicates']} of them duplicates (before: "
-        f"{detector.threshold:.3f}). "
+        f"Threshold {cut:.3f}, 95 % interval [{fit['low']:.3f}, {fit['high']:.3f}], of {fit['pairs']} "
+        f"labels, {fit['duplicates']} of them duplicates (before: {detector.threshold:.3f}). "
     )
     place = target if kind == "index" else output
     text += f"Saved in {place}." if place else "It is not saved; --output FILE writes a model."
     if fit["duplicates"] < FEW:
         text += f" A threshold of fewer than {FEW} duplicates is unreliable. {advice}"
-    if kind == "questions":
+    if kind == "questions" and fitted.measure == "cosine":  # Only a file keeps a curve.
         text += f" Or give it: siamese duplicates {reading.same_list(flags)} --threshold {cut:.3f}"
     return text, facts | fit
 

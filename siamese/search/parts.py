@@ -60,18 +60,15 @@ class PartsCurve:
         """The curve with another intercept and steepness, of labelled pairs; former ones do not count.
 
         Of cosines [n, parts] and labels, bool [n], it returns what `FittedThreshold.to_dict` has, with its
-        own `fit`; and `former`, the present curve's probability where the new one passes 1/2; the
-        interval is on that scale. For errors see `siamese.evaluation.thresholds.fit_threshold`.
+        own `fit`; the interval is of its probabilities. For errors see
+        `siamese.evaluation.thresholds.fit_threshold`.
         """
         # The logits on the scale of a cosine: the curve as it is has the slope expected of one.
         fit = fit_threshold(0.5 + self.logits(cosines) / SLOPE[0], labels)
         curve = fit.calibration
         new = {"steepness": curve.slope / SLOPE[0], "shift": curve.slope * 0.5 + curve.intercept}
-        places = {"former": fit.threshold, "low": fit.low, "high": fit.high}
-        for name, score in places.items():
-            own = SLOPE[0] * (score - 0.5)
-            places[name] = float(logistic(self.steepness * own + self.shift))
-        return fit.to_dict() | places | replace(self, n=fit.pairs, **new).fit
+        low, high = curve([fit.low, fit.high]).tolist()
+        return {**fit.to_dict(), "low": low, "high": high, **replace(self, n=fit.pairs, **new).fit}
 
     @property
     def fit(self) -> dict[str, Any]:
