@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import time
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from siamese.compat.progress import elapsed
-from siamese.data.clusters import number_questions, question_groups
+from siamese.data.clusters import cluster_split, number_questions, question_groups
 from siamese.data.pairs import QuestionPairs
 from siamese.errors import DataError
 from siamese.evaluation.metrics import evaluate_scores
@@ -21,7 +22,7 @@ from siamese.search.encoders import unit_rows
 from siamese.search.nearest import top_k
 from siamese.search.parts import fit_parts
 from siamese.training.head import fit_head, head_vectors
-from siamese.training.report import CURVE_PAIRS, left_out_probabilities, parts_of
+from siamese.training.report import CURVE_PAIRS
 
 FOLDS = 3  # Each part of the labels is judged by a head of the others.
 LEAST = 3  # duplicates
@@ -91,7 +92,7 @@ def teach(
     # On left-out labels: cosines [pairs], those of the parts [pairs, parts], and of links each part's
     # mean reciprocal ranks by the encoder and by the new model.
     scores, part_cosines = np.zeros(len(labels)), np.zeros((len(labels), len(names)))
-    parts, ranks = parts_of(pairs, FOLDS, seed), []
+    parts, ranks = parts_of(pairs, seed), []
     for part in parts:
         model.head = learned(np.setdiff1d(np.arange(len(labels)), part))
         new = model.joined([vectors, np.asarray(head_vectors(model.head, vectors)), *tower])
@@ -108,13 +109,26 @@ def teach(
         facts = fit_threshold(scores, labels).to_dict()
     else:
         facts = fit_parts(part_cosines, scores, labels).fit
-        scores = left_out_probabilities(part_cosines, scores, labels, parts)
-    if not links:
+    if not links:  # of the cosines, also where a curve of them decides
         both = part_cosines[:, 0], scores
         encoder, after = (evaluate_scores(each, labels).roc_auc for each in both)
     measure = "mean reciprocal rank" if links else "ROC AUC"
     bought = Bought(measure, encoder, after, len(labels), int(labels.sum()))
     return model.with_fit(facts), bought
+
+
+def parts_of(pairs: QuestionPairs, seed: int) -> list[np.ndarray]:
+    """The rows of `FOLDS` parts without common questions, or, of pairs that do not divide so, of any parts.
+
+    A part has both labels where the pairs have them.
+    """
+    labels = pairs.is_duplicate
+    with contextlib.suppress(DataError):
+        parts = cluster_split(pairs, [1 / FOLDS] * FOLDS, seed)
+        if all(set(labels[part]) == set(labels) for part in parts):
+            return parts
+    drawn = np.random.default_rng(seed).permutation(len(pairs))
+    return [np.sort(part) for part in np.array_split(drawn, FOLDS)]
 
 
 def _mean_rank(vectors: np.ndarray, rows: np.ndarray, part: np.ndarray) -> float:

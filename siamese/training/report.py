@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
-from collections.abc import Sequence
 
 import numpy as np
 
-from siamese.data.clusters import cluster_split
 from siamese.data.pairs import QuestionPairs
-from siamese.errors import DataError
 from siamese.evaluation.calibration import fit_calibration
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.evaluation.report import Evaluation
@@ -84,32 +80,6 @@ def with_tower(
         return evaluate_scores(cosines[:, : len(shares)] @ shares, held_out.is_duplicate).roc_auc
 
     return both, roc_auc(both) - roc_auc(head)
-
-
-def parts_of(pairs: QuestionPairs, count: int, seed: int) -> list[np.ndarray]:
-    """The rows of parts without common questions, or, of pairs that do not divide so, of any parts.
-
-    A part has both labels where the pairs have them.
-    """
-    labels = pairs.is_duplicate
-    with contextlib.suppress(DataError):
-        parts = cluster_split(pairs, [1 / count] * count, seed)
-        if all(set(labels[part]) == set(labels) for part in parts):
-            return parts
-    drawn = np.random.default_rng(seed).permutation(len(pairs))
-    return [np.sort(part) for part in np.array_split(drawn, count)]
-
-
-def left_out_probabilities(
-    part_cosines: np.ndarray, cosines: np.ndarray, labels: np.ndarray, parts: Sequence[np.ndarray]
-) -> np.ndarray:
-    """The probabilities, float64 [n], of the pairs of each part by a curve (`fit_parts`) of the others."""
-    probabilities = np.zeros(len(labels))
-    for part in parts:
-        rest = np.setdiff1d(np.arange(len(labels)), part)
-        curve = fit_parts(part_cosines[rest], cosines[rest], labels[rest])
-        probabilities[part] = curve(part_cosines[part])
-    return probabilities
 
 
 def unseparated(cosines: np.ndarray, labels: np.ndarray) -> str:
