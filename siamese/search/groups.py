@@ -40,9 +40,8 @@ def duplicate_groups(vectors: Any, threshold: float | None = None) -> list[list[
     """Groups of duplicate questions in a whole list, by average linkage (`siamese.search.linkage`).
 
     Args:
-      vectors: float32 [n, d], of length 1; or a `QuestionIndex`, whose stored groups stay as they are.
-      threshold: groups are joined where their mean cosine is above it; needed for vectors. Of an index
-        without it: the groups of its method `grouped`, which answers bind.
+      vectors: float32 [n, d], of length 1; or a `QuestionIndex`, whose method `grouped` makes them.
+      threshold: groups are joined where their mean cosine is above it; needed for vectors.
 
     Returns:
       The groups of two and more, the largest first (of equal size, the one that starts first); in a
@@ -54,12 +53,8 @@ def duplicate_groups(vectors: Any, threshold: float | None = None) -> list[list[
       >>> [[member.row for member in group] for group in duplicate_groups(vectors, 0.95)]
       [[2, 3]]
     """
-    if hasattr(vectors, "snapshot") and threshold is None:
-        return vectors.grouped().groups
-    if hasattr(vectors, "snapshot"):
-        entries, vectors, detector, *_ = vectors.snapshot()
-        texts = [entry["question"] for entry in entries]
-        return groups_of(vectors, linked_labels(vectors, texts, detector, threshold))
+    if hasattr(vectors, "grouped"):
+        return vectors.grouped(threshold).groups
     threshold = as_number(threshold, "threshold", -1, 1)
     try:
         vectors = np.asarray(vectors, np.float32).reshape(len(vectors), -1 if len(vectors) else 0)

@@ -13,7 +13,7 @@ from programs import output_of
 from small_models import letters
 from threadpoolctl import ThreadpoolController
 
-from siamese import DuplicateDetector, QuestionIndex, duplicate_groups
+from siamese import DuplicateDetector, QuestionIndex
 from siamese.errors import ArgumentError, DataError, MissingDependencyError
 from siamese.search import encoders
 from siamese.search.encoders import find_encoder, is_encoder_name
@@ -93,7 +93,8 @@ def test_use_gives_zeros_where_it_knows_nothing(use):
     assert detector.unknown_words("Is नमस्ते ऑर्डर, here 😀?") == ["नमस्ते", "ऑर्डर"]
     index = QuestionIndex.build(detector, [*orders, "How old are you?", "What is your age?"])
     assert [[member.row for member in group] for group in index.grouped(0.1).groups] == [[5, 6]]
-    assert {member.row for group in duplicate_groups(index, -1) for member in group} == {5, 6}
+    (group,) = index.grouped(-1, regroup=True).groups
+    assert {member.row for member in group} == {5, 6}
     assert [hit.question for hit in index.search("भारत?")] == orders[:1]  # by words
     index.add(["What is ___?"])
     assert index.search(["भारत?", "???"], mode="vectors") == [[], []] == [index.search("___")] * 2

@@ -186,7 +186,6 @@ def test_groups_are_stored_extended_and_remade(detector, tmp_path):
     index.add_answers(QuestionPairs(["rice rice how"], ["zzz qqq"], [1]))
     assert sum("z1" in ids for ids in ids_of(index)) == 1
     index.remove(["z1", "z2", "z3"])
-    assert duplicate_groups(index, 0.97) == duplicate_groups(index) == index.grouped().groups
     assert index.grouped(0.9, regroup=True).groups == duplicate_groups(index.vectors, 0.9)
 
 
