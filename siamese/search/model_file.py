@@ -65,7 +65,10 @@ def read_file(path: str | os.PathLike, kind: str) -> tuple[dict[str, np.ndarray]
         raise CheckpointError(f"There is no {kind} at {path}{other}. {MAKE}")
     try:
         with explained(path, "read"), safe_open(path, "np") as file:
-            facts = dict(json.loads(file.metadata()[FORMAT]))
+            metadata = file.metadata() or {}
+            if FORMAT not in metadata:
+                raise ValueError("it is of another program")
+            facts = dict(json.loads(metadata[FORMAT]))
             found = facts.get("kind"), facts.get("version")
             if found != (kind, VERSION):
                 raise CheckpointError(

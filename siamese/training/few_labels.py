@@ -53,9 +53,7 @@ def teach(
     listed: list[str] | None = None,  # for links: those that are no answers are drawn from them
     *,
     seed: int = 0,  # of batches, dropout and parts
-    note: Callable[[str], None] = lambda text: (
-        None
-    ),  # called with what is to be known of the figures
+    note: Callable[[str], None] = lambda text: None,  # called with remarks on the figures
 ) -> tuple[DuplicateDetector, Bought]:
     """A model with a head of its own from at most some thousand labels, and what they bought.
 
