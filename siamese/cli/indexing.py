@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 from shlex import quote
 from typing import Any
@@ -64,7 +65,13 @@ def index_build(flags: argparse.Namespace) -> Facts:
     kept = reading.reading_options(flags, "column id_column drop_repeated")
     kept |= {"repeated": questions.report.repeated, "compared": questions.column}
     kept["numbered"] = not questions.has_ids
-    reading.build_index(detector, questions, path=output, model=model, reading=kept).close()
+    try:
+        reading.build_index(detector, questions, path=output, model=model, reading=kept).close()
+    except BaseException:
+        if not flags.overwrite:  # The new file is not whole: the disk is full, or Ctrl-C came.
+            with contextlib.suppress(OSError):
+                os.remove(output)
+        raise
     note(f'Ask it: siamese search {quote(output)} "..."')
     count = len(questions.ids)
     return {"output": output, "questions": count, "left_out": questions.report.left_out}

@@ -169,10 +169,7 @@ def read_pairs(
     """
     specs = columns.split(",") if columns and isinstance(columns, str) else list(map(str, columns))
     if columns and len(specs) not in (2, 3):
-        raise ArgumentError(
-            "columns names two questions and, third, the label, such as title1,title2,label; "
-            f"it is {columns!r}."
-        )
+        raise ArgumentError(f"columns names two questions and perhaps a label; it is {columns!r}.")
     texts = None if texts is None else {id_text(i): text for i, text in texts.items()}
     specs = specs[: 3 if labels else 2]
     known = {name for names in COLUMN_NAMES.values() for name in names} | {"id1", "id2"}

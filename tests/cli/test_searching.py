@@ -11,6 +11,7 @@ from small_models import make_detector, random_questions
 from siamese import DuplicateDetector, QuestionIndex
 from siamese.cli import indexing, labels
 from siamese.data.corpus import handwritten_questions
+from siamese.errors import CheckpointError
 
 EVIL = "how \x1b]0;owned\x07\x1b[31m far ?"
 
@@ -310,6 +311,19 @@ def test_a_file_is_replaced_only_where_the_user_says_so_and_never_one_that_is_re
     ):  # fmt: skip
         refused(command.split(), words)
     assert before == [file.read_bytes() for file in files]
+
+
+def test_an_index_that_a_full_disk_has_cut_is_not_in_the_way(tmp_path, run, refused, monkeypatch):
+    def cut(*_, path, **options):
+        (tmp_path / path).write_text("cut")
+        raise CheckpointError("the disk is full")
+
+    (tmp_path / "q.txt").write_text("how far\n")
+    build = ["index", "build", "q.txt", "--model", "model"]
+    with monkeypatch.context() as patch:
+        patch.setattr(QuestionIndex, "build", cut)
+        refused(build, "the disk is full")
+    assert run(*build)[0] == 0
 
 
 def test_an_index_is_added_to_from_the_columns_that_it_was_built_of(tmp_path, run, refused):
