@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -52,9 +53,10 @@ def command(*arguments: Argument) -> Callable:
 
 def cosine(text: str) -> float:
     """The type of a threshold."""
-    if not -1 <= float(text) <= 1:  # NaN neither
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from -1 to 1")
-    return float(text)
+    with contextlib.suppress(ValueError):
+        if -1 <= float(text) <= 1:  # NaN neither
+            return float(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number from -1 to 1")
 
 
 def csv_path(path: str) -> str:

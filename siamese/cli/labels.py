@@ -253,9 +253,10 @@ def _read_answers(path: str, flags: argparse.Namespace) -> list[Answer]:
     if not os.path.exists(path) or (os.path.isfile(path) and not os.path.getsize(path)):
         return []
     pairs = read_pairs(path, **reading.reading_options(flags, "bad_rows encoding"))
-    if sorted(pairs.report.columns) != sorted(HEADER) or len(pairs) < pairs.report.rows:
+    is_ours = sorted(pairs.report.columns) == sorted(HEADER) and len(pairs) == pairs.report.rows
+    if not is_ours or path.lower().endswith(shared.NOT_CSV):
         raise ArgumentError(
-            f"{path} is no table of answers alone (the columns {','.join(HEADER)}), and would be written "
+            f"{path} is no table of answers alone (CSV of {','.join(HEADER)}), and would be written "
             "anew. Name another file (--answers), or leave --label out."
         )
     return _answers(pairs)

@@ -43,7 +43,7 @@ def _at_least_float32(xp: Any, x: Any) -> Any:
 
 def _scale(xp: Any, x: Any, axis: int) -> Any:
     """A power of two near each vector's largest magnitude: dividing by it is exact."""
-    _, exponent = xp.frexp(xp.max(xp.abs(x), axis=axis, keepdims=True))
+    _, exponent = xp.frexp(xp.max(xp.abs(x), axis=axis, keepdims=True, initial=0))
     most = np.finfo(x.dtype).maxexp - 2
     return xp.ldexp(xp.ones_like(x, shape=exponent.shape), xp.clip(exponent, -most, most))
 

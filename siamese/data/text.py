@@ -33,7 +33,7 @@ _MARKUP = re.compile(
 _WHOM = "all|community|dear|everybody|everyone|experts?|folks|friends?|guys|madam|sir|support|team|there"
 _GREETING = re.compile(
     r"\A\s*(?:(?:(?:hi|hiya|hello|hey|dear|greetings|good (?:morning|afternoon|evening|day))"
-    rf"(?: (?:{_WHOM}|and|or))*\s*[,.!:]+|(?:re|fwd?|aw|wg):)(?:\s+|$))+",  # "Re:" of a mail
+    rf"(?: (?:{_WHOM}|and|or))*\s*[,.!:]+|(?:re|fwd?|aw|wg)(?:\[\d+\])?:)(?:\s+|$))+",  # "Re:" of a mail
     re.IGNORECASE,
 )
 _THANKS = re.compile(

@@ -14,6 +14,15 @@ from siamese.search.detector import MAX_TOKENS, DuplicateDetector
 from siamese.search.display import harmless, rounded
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_COUNTS = {
+    "two": "2",
+    "three": "3",
+    "four": "4",
+    "five": "5",
+    "six": "6",
+    "seven": "7",
+    "ten": "10",
+}
 _BARE = re.compile(r"\b(are|ca|could|did|do|does|had|has|have|is|should|was|were|wo|would)nt\b")
 # Two words or numbers on either side of a word of direction.
 _DIRECTION = re.compile(
@@ -121,7 +130,8 @@ def _parts(text: str) -> tuple[list[str], list[str], list[str], list[tuple], set
     words = _WORD.findall(_BARE.sub(r"\1n't", text.lower()))
     negations = sorted(filter(_NEGATION.fullmatch, words))
     names = {word.lower() for word in _NAME.findall(text)}
-    return sorted(_NUMBER.findall(text)), negations, words, _DIRECTION.findall(text.lower()), names
+    numbers = sorted(_NUMBER.findall(text) + [_COUNTS[word] for word in words if word in _COUNTS])
+    return numbers, negations, words, _DIRECTION.findall(text.lower()), names
 
 
 def _turned(one: list[tuple], other: list[tuple], names: set[str]) -> list[list[str]]:

@@ -59,7 +59,7 @@ Search = body(
 Ids = body("Ids", ids=several(Id))
 New, NewWithId = body("New", **NEW), body("NewWithId", **NEW, id=Id)
 NewQuestions = body("NewQuestions", questions=several(NewWithId) | several(New))
-Page = body("Page", offset=(whole(ge=0), 0), limit=(whole(ge=1, le=10_000), 1000))
+Page = body("Page", offset=(whole(ge=0, le=1 << 40), 0), limit=(whole(ge=1, le=10_000), 1000))
 Nothing = body("Nothing")
 Left = body("Left", leave_out=(several(Two), []))  # pairs that the client has skipped
 Said = body("Said", question1=Text, question2=Text, is_duplicate=(bool | None, ...))

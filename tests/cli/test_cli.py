@@ -38,7 +38,7 @@ def test_errors_are_one_message_and_exit_code_2(tmp_path, refused):
         ("train --questions x --batch-size 1", "batch_size must be at least 2"),
         ("predict nowhere a b", "There is no model at nowhere"),
         ("predict model a.csv --explain", "two questions"),
-        ("predict model a b --threshold nan", "'nan' is not a number from -1 to 1"),
+        ("predict model a b --threshold 80%", "'80%' is not a number from -1 to 1"),
         ("evaluate model --questions pairs.csv --queries q.csv", "not allowed with argument"),
         ("evaluate model --queries q.csv", "belong together: --queries and --relevant"),
         ("search . how", "holds no index: an index is one file"),

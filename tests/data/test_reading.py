@@ -345,7 +345,7 @@ def test_values_that_json_lacks_become_text():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({
         "id": [1.0, 2.0], "question": ["A?", "B?"],
-        "when": pd.to_datetime(["2026-01-02 03:04", None]), "n": pd.array([1, None], "Int64"),
+        "when": pd.to_datetime(["2026-01-02 03:04", None]).to_numpy(), "n": pd.array([1, None], "Int64"),
         "price": [decimal.Decimal("1.50"), None],
         "day": [datetime.date(2026, 1, 2), datetime.time(3, 4)],
         "nested": [{"a": [datetime.timedelta(1), b"a"]}, float("inf")],

@@ -139,7 +139,7 @@ def is_table(value: Any) -> bool:
 
 def _is_missing(value: Any) -> bool:
     """Whether a value is NaN, or what pandas has in its place."""
-    is_nan = isinstance(value, float) and math.isnan(value)
+    is_nan = isinstance(value, (float, np.datetime64, np.timedelta64)) and value != value
     return is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
