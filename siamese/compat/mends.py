@@ -98,10 +98,10 @@ def _accept_eval_task_and_several_devices() -> None:
 def _name_a_generator_that_ended() -> None:
     """TrainTask, EvalTask: a bare StopIteration where a generator ends, no word for lists as batches."""
 
-    def counting(original, name: str, first: bool = False):
+    def counting(original, name: str):
         @functools.wraps(original)
         def counted(self, *args, **options):
-            self._drawn = 0 if first else self._drawn
+            self._drawn = getattr(self, "_drawn", 0)
             try:
                 result = original(self, *args, **options)
             except StopIteration:
@@ -117,8 +117,8 @@ def _name_a_generator_that_ended() -> None:
 
     tasks = {"train_generator": training.TrainTask, "val_generator": training.EvalTask}
     for name, task in tasks.items():
-        task.__init__ = counting(task.__init__, name, first=True)
-        task.next_batch = counting(task.next_batch, name)
+        for method in ("__init__", "next_batch"):
+            setattr(task, method, counting(getattr(task, method), name))
 
 
 @MENDS.append
@@ -186,15 +186,10 @@ def _name_missing_weights() -> None:
 
     @functools.wraps(original)
     def __call__(self, x, weights=None, **options):
-        try:
-            return original(self, x, weights=weights, **options)
-        except base.LayerError as error:
-            flat, _ = base.flatten_weights_and_state(weights or self.weights, ())
-            if flat or not needs_weights(self):
-                raise
-            raise ArgumentError(
-                "The model has no weights yet: use loop.eval_model, init_from_file or init."
-            ) from error
+        if not jax.tree.leaves(weights or self.weights) and needs_weights(self):
+            advice = "use loop.eval_model, init_from_file or init."
+            raise ArgumentError(f"The model has no weights yet: {advice}")
+        return original(self, x, weights=weights, **options)
 
     base.Layer.__call__ = __call__
 

@@ -101,16 +101,16 @@ def predict(
     The other arguments are those of `classify`; `verbose` prints the ids, the cosine and the answer. Words
     that `vocab` does not know become 0 and do not enter it. A text without any words is a DataError.
     """
-    pad, threshold = _padding_id(vocab), as_number(threshold, "threshold")
+    _padding_id(vocab)
+    threshold = as_number(threshold, "threshold")
     Q1, Q2 = ([word_ids(word_tokenize(text), vocab)] for text in (question1, question2))
     for name, Q in (("question1", Q1), ("question2", Q2)):
         if not Q[0]:
             raise DataError(f"{name} has no words.")
-    batch: Any = next(iter(data_generator(Q1, Q2, 1, pad)), None)
-    similarity = _row_products(model, batch, 1)[0]
+    similarity = pair_scores(Q1, Q2, model, vocab, data_generator, 1)[0]
     answer = bool(similarity > threshold)
     if verbose:
-        print(f"q1 = {batch[0]}\nq2 = {batch[1]}\ncosine = {similarity:.6f}\nduplicate = {answer}")
+        print(f"q1 = {Q1[0]}\nq2 = {Q2[0]}\ncosine = {similarity:.6f}\nduplicate = {answer}")
     return answer
 
 

@@ -20,8 +20,8 @@ def l2_normalize(x: Any, axis: int = -1) -> Any:
     """Scales vectors to length 1: ``x / sqrt(sum(x * x))``, the course's Normalize layer.
 
     A zero vector has no direction: it stays zero, with a zero gradient, where the course's formula
-    divides by zero. A vector is first divided by a power of two, so that no squared length is too large or
-    too small for its precision.
+    divides by zero. A vector is first divided by a power of two, which is exact, so that no squared length
+    is too large or too small for its precision.
 
     `x` is float [..., d], or has its vectors along another `axis`, and so has the result.
 
@@ -32,20 +32,15 @@ def l2_normalize(x: Any, axis: int = -1) -> Any:
     xp = array_namespace(x)
     x = as_float(xp, x)
     wide = _at_least_float32(xp, x)
-    unit = unit_vectors(xp, wide / _scale(xp, wide, axis), axis)
-    return unit if wide is x else xp.asarray(unit, x.dtype)
+    _, exponent = xp.frexp(xp.max(xp.abs(wide), axis=axis, keepdims=True, initial=0))
+    most = np.finfo(wide.dtype).maxexp - 2
+    scale = xp.ldexp(xp.ones_like(exponent, wide.dtype), xp.clip(exponent, -most, most))
+    return xp.asarray(unit_vectors(xp, wide / scale, axis), x.dtype)
 
 
 def _at_least_float32(xp: Any, x: Any) -> Any:
     """Floats of 16 bits as float32: their squares and sums need more digits than they have."""
     return xp.asarray(x, np.float32) if x.dtype.itemsize < 4 else x
-
-
-def _scale(xp: Any, x: Any, axis: int) -> Any:
-    """A power of two near each vector's largest magnitude: dividing by it is exact."""
-    _, exponent = xp.frexp(xp.max(xp.abs(x), axis=axis, keepdims=True, initial=0))
-    most = np.finfo(x.dtype).maxexp - 2
-    return xp.ldexp(xp.ones_like(x, shape=exponent.shape), xp.clip(exponent, -most, most))
 
 
 def cosine_similarity(v1: Any, v2: Any) -> Any:
@@ -67,8 +62,7 @@ def cosine_similarity(v1: Any, v2: Any) -> Any:
         )
     units = [l2_normalize(_at_least_float32(xp, v)) for v in (v1, v2)]
     cosine = xp.clip(xp.sum(units[0] * units[1], axis=-1), -1, 1)  # Rounding goes beyond.
-    is_wide = all(v.dtype.itemsize >= 4 for v in (v1, v2))
-    return cosine if is_wide else xp.asarray(cosine, xp.result_type(v1, v2))
+    return xp.asarray(cosine, xp.result_type(v1, v2))
 
 
 def similarity_matrix(v1: Any, v2: Any, *, normalize: bool = True) -> Any:
