@@ -7,7 +7,6 @@ import inspect
 import io
 import itertools
 import random
-import re
 from collections import defaultdict
 
 import numpy as np
@@ -19,7 +18,7 @@ from .tables import solutions
 
 # ---- data_generator ----
 
-data_generator = solutions()["data_generator"]
+data_generator, word_tokenize = (solutions()[n] for n in ("data_generator", "word_tokenize"))
 _Q1 = [[11, 12, 13], [21], [31, 32], [41, 42, 43, 44], [51, 52]]
 _Q2 = [[11, 15], [21, 22, 23], [31], [42, 41], [51, 52, 53, 54, 55]]
 
@@ -192,10 +191,6 @@ _WORDS = "<PAD> How old are you ? What is your age Is it cold Cats Dogs Why"
 _IDS = {word: i for i, word in enumerate(_WORDS.split(), start=1)}
 
 
-def _tokens(question: str) -> list[str]:
-    return re.findall(r"\w+|[^\w\s]", question)
-
-
 class _KerasModel:
     """The model of the TensorFlow edition: its `predict` takes texts, and gives [v1, v2] in one row."""
 
@@ -207,7 +202,7 @@ class _KerasModel:
         (sides, *_), *_ = batches
         texts = [np.asarray(side).ravel()[0] for side in sides]
         texts = [text.decode() if isinstance(text, bytes) else str(text) for text in texts]
-        ids = [[_IDS.get(word, 0) for word in _tokens(text)] for text in texts]
+        ids = [[_IDS.get(word, 0) for word in word_tokenize(text)] for text in texts]
         longest = max(map(len, ids))
         padded = [np.array([side + [_IDS["<PAD>"]] * (longest - len(side))]) for side in ids]
         return np.concatenate(self.model(padded), axis=1)
@@ -284,6 +279,5 @@ check_predict = Exercise(
         Case("a threshold below 0", ("Is it", "Is cold", -0.5), _vectors(2, 4)),
         Case("opposite vectors", ("Is it", "Is cold", 0.5), _vectors(2, 5)),
     ],
-    scope={"word_tokenize": _tokens},
     observe=_answered,
 )  # fmt: skip

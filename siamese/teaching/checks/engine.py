@@ -222,13 +222,12 @@ class Exercise:
 
     def _judged(self, learner: Learner) -> tuple[list[Failure], str]:
         """The failures, and the name of the answer; NotWritten for a blank, if the first case fails."""
-        results, trials = self._results(learner), []
+        results, trials = self._results(learner), {}
         for note, form in self.answers.items():
-            expected = self.expected(form)
-            rows = zip(self.table, results, expected)
-            wrong = [i for i, row in enumerate(rows) if not self.right(*row)]
-            trials.append((len(wrong), note, expected, wrong))
-        _, note, expected, wrong = min(trials, key=lambda trial: trial[0])
+            rows = enumerate(zip(self.table, results, self.expected(form)))
+            trials[note] = [i for i, row in rows if not self.right(*row)]
+        note = min(trials, key=lambda note: len(trials[note]))
+        expected, wrong = self.expected(self.answers[note]), trials[note]
         if 0 in wrong:
             stopped, nothing = isinstance(results[0], Fault), show(results[0]) == "None"
             if blank := learner.blank(stopped and not nothing, nothing):
