@@ -56,22 +56,6 @@ def test_matrix_equals_the_loop_over_pairs(v1):
     np.testing.assert_allclose(cosine_similarity(v1, v2), np.diag(expected), atol=1e-12)
 
 
-@pytest.mark.parametrize("function", [cosine_similarity, similarity_matrix])
-def test_gradients_equal_central_differences_of_the_loop(function):
-    draw = np.random.RandomState(0)
-    v1, v2 = draw.randn(2, 3, 4)
-    weights = draw.randn(3) if function is cosine_similarity else draw.randn(3, 3)
-
-    def loop(v):
-        cosines = np.array([[reference.cosine(a, b) for b in v2] for a in v])
-        cosines = np.diag(cosines) if function is cosine_similarity else cosines
-        return (cosines * weights).sum()
-
-    with jax.enable_x64(True):
-        gradient = jax.jit(jax.grad(lambda v: (function(v, jax.numpy.asarray(v2)) * weights).sum()))
-        np.testing.assert_allclose(gradient(v1), reference.gradient(loop, v1), atol=1e-8)
-
-
 def test_unit_rows_need_no_second_normalisation_and_any_axis_will_do():
     v = l2_normalize(np.random.RandomState(0).randn(4, 3))
     products, cosines = (similarity_matrix(v, v[::-1], normalize=n) for n in (False, True))
