@@ -180,10 +180,10 @@ def grade(flags: argparse.Namespace) -> Result:
         raise ArgumentError("--jobs is at least 1.")
     if not (0 < flags.cell_limit < 1e9 and 0 <= flags.memory_limit < 1e9):
         raise ArgumentError("--cell-limit is above 0, --memory-limit 0 or above.")
-    from siamese.teaching.grade import Limits, grade_class
+    from siamese.teaching.grade import grade_class
 
-    limits = Limits(flags.cell_limit, flags.memory_limit)
-    rows = grade_class(flags.folder, flags.out, limits=limits, jobs=flags.jobs, note=note)
+    limits = {"seconds": flags.cell_limit, "gigabytes": flags.memory_limit}
+    rows = grade_class(flags.folder, flags.out, **limits, jobs=flags.jobs, note=note)
     pages = f"marks in {flags.out}/grades.csv, a page for each in {flags.out}/feedback"
     return f"{counted(len(rows), 'notebook')}: {pages}.", {"notebooks": rows, "out": flags.out}
 

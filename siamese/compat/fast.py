@@ -17,12 +17,11 @@ def fast_forward(model: Any) -> Any:
     """Makes a model of the course's layers train in about half the time, and returns it.
 
     It keeps its layers, weights and files; vectors and gradients stay the same to about 1e-6. `model` is
-    ``tl.Parallel(tower, tower)``, from `siamese.Siamese` or your own, trained or not; or a tower. Another
-    model, which has other vectors on a first small batch, is an ArgumentError.
+    ``tl.Parallel(tower, tower)``, from `siamese.Siamese` or your own, trained or not. Another model, which
+    has other vectors on a first small batch, is an ArgumentError.
     """
-    pair = isinstance(model, tl.Parallel) and len({id(part) for part in model.sublayers}) == 1
-    tower = model.sublayers[0] if pair else model
     try:
+        (tower,) = set(model.sublayers if isinstance(model, tl.Parallel) else [])
         embedding, *_ = tower.sublayers
         config = TowerConfig(embedding._vocab_size, embedding._d_feature)
         tokens = np.array([[2, 3, 4, 1], [3, 1, 1, 1], [0, 5, 2, 5]], np.int32)
@@ -39,8 +38,7 @@ def fast_forward(model: Any) -> Any:
         ) from error
     # Trax's __setattr__ refuses public names. A partial, unlike a closure, is copied with the layer.
     vars(tower)["forward"] = partial(_forward, tower, config)
-    if pair:
-        vars(model)["forward"] = partial(_forward_pair, model)
+    vars(model)["forward"] = partial(_forward_pair, model)
     return model
 
 

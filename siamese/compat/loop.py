@@ -48,7 +48,6 @@ class Loop(training.Loop):
             self._finish()
 
     def _finish(self) -> None:
-        check_finite(self._model.weights, self._step)
         if self._saved_step != self._step:
             self.save_checkpoint("model")
         if self._step:

@@ -53,10 +53,11 @@ def read_course_model(path: os.PathLike | str) -> CourseModel:
         name = f"{path.name.removesuffix('.pkl.gz')}.weights.npy.gz"
         weights = read_arrays(path.with_name(name))
     numbers = (np.ndarray, np.generic, int, float)
-    if not isinstance(weights, (list, tuple)) or not all(isinstance(w, numbers) for w in weights):
-        raise CheckpointError(f"{path} is damaged: its weights are not a list of arrays.")
-    if type(step) is not int or step < 0:
-        raise CheckpointError(f"{path} is damaged: its step is not a number of steps.")
+    is_list = isinstance(weights, (list, tuple)) and all(isinstance(w, numbers) for w in weights)
+    if not is_list or type(step) is not int or step < 0:
+        raise CheckpointError(
+            f"{path} is damaged: it has no list of arrays, or no number of steps."
+        )
     return CourseModel([np.asarray(array) for array in weights], step, path)
 
 

@@ -16,15 +16,15 @@ Henderson et al., 2017 (arXiv:1705.00652), the triplet hinge and semi-hard negat
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
 from siamese.compat.process import keeping_generators
 from siamese.course.similarity import array_namespace, as_float, similarity_matrix
-from siamese.data.arguments import one_of
+from siamese.data.arguments import as_number, one_of
 from siamese.errors import ArgumentError, ShapeError
 
 CLOSEST = ("semi_hard", "hardest")
@@ -100,33 +100,21 @@ def TripletLoss(
     return tl.Fn("TripletLoss", loss)
 
 
-class Edition(NamedTuple):
-    """The assignment's functions in one edition: `TripletLossFn`, `TripletLoss` and `train_model`."""
+def _train_model(*arguments: Any, **named: Any) -> Any:
+    """`siamese.train_model`, which takes the call of every edition; loads Trax."""
+    from siamese.course.train_model import train_model
 
-    year: int
-    TripletLossFn: Callable[..., Any]  # As `siamese.TripletLossFn`, with this edition's defaults.
-    TripletLoss: Callable[..., Any]
-
-    @property
-    def train_model(self) -> Callable[..., Any]:
-        """`siamese.train_model`, which takes the call of every edition; loads Trax."""
-        from siamese.course.train_model import train_model
-
-        return train_model
+    return train_model(*arguments, **named)
 
 
-def edition(year: int) -> Edition:
-    """The functions of the Trax edition of a year, 2020 to 2023; `siamese.TripletLossFn` is 2023's.
+def edition(year: int) -> SimpleNamespace:
+    """The functions of the Trax edition of a year, 2020 to 2023: TripletLossFn, TripletLoss, train_model.
 
-    Until 2022 the closest negative was the hardest one and the loss the mean over the batch; in 2023 the
-    closest negative became the lecture's (not more similar than the duplicate), and the loss the sum. In
-    2020 train_model had the schedule as its third argument.
+    `siamese.TripletLossFn` is 2023's. Until 2022 the closest negative was the hardest one and the loss the
+    mean over the batch; in 2023 the closest negative became the lecture's (not more similar than the
+    duplicate), and the loss the sum. In 2020 train_model had the schedule as its third argument.
 
-    Args:
-      year: 2020, 2021, 2022 or 2023.
-
-    Raises:
-      ArgumentError: another year.
+    Another year is an ArgumentError.
 
     Example:
       >>> v1, v2 = [[0.6, 0.8], [-0.8, -0.6]], [[0.6, 0.8], [0.8, 0.6]]
@@ -137,11 +125,13 @@ def edition(year: int) -> Edition:
         raise ArgumentError(
             f"There are Trax editions of {min(EDITIONS)} to {max(EDITIONS)}; year is {year!r}."
         )
-    functions: list[Any] = [partial(f, **EDITIONS[year]) for f in (TripletLossFn, TripletLoss)]
-    for function in functions:
+    functions = SimpleNamespace(year=year, train_model=_train_model)
+    for function in (TripletLossFn, TripletLoss):
+        changed = partial(function, **EDITIONS[year])
         for name in ("__module__", "__name__", "__doc__"):
-            setattr(function, name, getattr(function.func, name))
-    return Edition(year, *functions)
+            setattr(changed, name, getattr(function, name))
+        setattr(functions, function.__name__, changed)
+    return functions
 
 
 def loss_from_scores(
@@ -189,7 +179,7 @@ def loss_from_scores(
     return losses if reduction == "none" else getattr(xp, reduction)(losses)
 
 
-def hinge(positive: Any, negative: Any, margin: float = 0.25) -> Any:
+def hinge(positive: Any, negative: Any, margin: Any = 0.25) -> Any:
     """``max(negative - positive + margin, 0)``, float [batch], of each row's duplicate and a negative.
 
     Raises:
@@ -202,11 +192,8 @@ def hinge(positive: Any, negative: Any, margin: float = 0.25) -> Any:
             "The hinge takes one positive and one negative for each row, both of shape [batch]; "
             f"positive has shape {shape_p} and negative {shape_n}: drop the extra axis (keepdims)."
         )
-    number = np.shape(margin) == () and not isinstance(margin, (str, bytes, type(None)))
-    # A value that JAX is still tracing cannot be compared.
-    known = isinstance(margin, (int, float, np.number))
-    if not number or (known and not 0 <= margin < float("inf")):
-        raise ArgumentError(f"margin must be a number >= 0; it is {margin!r}.")
+    if np.shape(margin) or array_namespace(margin) is np:  # JAX may still be tracing a number.
+        margin = as_number(margin, "margin", 0, 1e30)
     xp = array_namespace(positive, negative)
     gap = as_float(xp, negative) - as_float(xp, positive) + margin
     return xp.maximum(gap, xp.zeros_like(gap))

@@ -21,7 +21,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
@@ -43,18 +43,12 @@ DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import
 Mark = tuple[float, str, str]  # points of 10, the first mistake, the check's text
 
 
-class Limits(NamedTuple):
-    """What a notebook may use."""
-
-    seconds: float = 120.0  # for a cell, and for the check of an exercise
-    gigabytes: float = 4.0  # of memory, and of a file; 0 for no limit. Windows has no such limits
-
-
 def grade_class(
     folder: str | Path,  # with notebooks in it, however deep; or one notebook
     out: str | Path,  # folder for ``grades.csv`` and ``feedback/``, made where there is none
     *,
-    limits: Limits = Limits(),  # noqa: B008  (it is immutable)
+    seconds: float = 120.0,  # for a cell, and for the check of an exercise
+    gigabytes: float = 4.0,  # of memory, and of a file; 0 for no limit. Windows has no such limits
     jobs: int = 1,  # so many are graded at a time
     note=lambda text: None,  # called with a line of text after each notebook
 ) -> list[dict[str, Any]]:
@@ -91,7 +85,7 @@ def grade_class(
         if rows.get(excel_cell(name.as_posix()), {}).get("sha256") == sha256:
             return
         async with gate:
-            row, text = _report(name, *await _grade(data, limits))
+            row, text = _report(name, *await _grade(data, seconds, gigabytes))
         row |= {"folder": str(top), "sha256": sha256}
         row = {key: excel_cell(value) for key, value in row.items()}
         page = Path(out, "feedback", name).with_suffix(".html")
@@ -146,7 +140,9 @@ def _report(
     return row, "\n".join(parts).encode("utf-8", "replace").decode()
 
 
-async def _grade(data: bytes, limits: Limits) -> tuple[int | None, dict[str, Mark], list[str]]:
+async def _grade(
+    data: bytes, seconds: float, gigabytes: float
+) -> tuple[int | None, dict[str, Mark], list[str]]:
     """Runs a notebook to its end, or to the first cell that takes too long or ends Python, and checks it.
 
     An exercise whose check does not come to its end there is checked in a kernel of its own, which has run
@@ -156,13 +152,13 @@ async def _grade(data: bytes, limits: Limits) -> tuple[int | None, dict[str, Mar
     try:
         cells = _code_cells(data)
         number = _which_notebook(cells)
-        async with _started(limits) as kernel:
-            remarks = await kernel.run_all(cells, limits.seconds)
-            marks = {e: await kernel.check(number, e, limits.seconds) for e in EXERCISES[number]}
+        async with _started(gigabytes) as kernel:
+            remarks = await kernel.run_all(cells, seconds)
+            marks = {e: await kernel.check(number, e, seconds) for e in EXERCISES[number]}
         for exercise in [name for name, mark in marks.items() if not mark]:
-            async with _started(limits) as kernel:
-                await kernel.run_all(definitions(cells), limits.seconds)
-                mark = await kernel.check(number, exercise, limits.seconds)
+            async with _started(gigabytes) as kernel:
+                await kernel.run_all(definitions(cells), seconds)
+                mark = await kernel.check(number, exercise, seconds)
                 problem = kernel.problem or "the check wrote no result"
                 marks[exercise] = mark or (0.0, problem, problem)
     except Exception as error:  # Whatever it is, the others are graded.
@@ -206,7 +202,7 @@ def _defines(node: ast.stmt) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def _started(limits: Limits) -> AsyncIterator[Kernel]:
+async def _started(gigabytes: float) -> AsyncIterator[Kernel]:
     """A kernel of this Python with limits, in an empty folder and in a process group of its own."""
     with tempfile.TemporaryDirectory(prefix="grade-", ignore_cleanup_errors=True) as folder:
         own = KernelSpecManager(kernel_dirs=[])  # this Python's kernel, whatever others there are
@@ -223,8 +219,8 @@ async def _started(limits: Limits) -> AsyncIterator[Kernel]:
         try:
             await kernel.async_start_new_kernel_client()
             await kernel.run("__import__('siamese')", 60)  # so that `import trax` works
-            size = (int(limits.gigabytes * 2**30),) * 2
-            for kind in ("RLIMIT_DATA", "RLIMIT_FSIZE") if limits.gigabytes else ():
+            size = (int(gigabytes * 2**30),) * 2
+            for kind in ("RLIMIT_DATA", "RLIMIT_FSIZE") if gigabytes else ():
                 await kernel.run(f"(_r := __import__('resource')).setrlimit(_r.{kind}, {size})", 60)
             yield kernel
         finally:

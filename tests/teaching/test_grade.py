@@ -20,7 +20,7 @@ from siamese import ArgumentError
 from siamese.checks import EXERCISES
 from siamese.cli.main import main
 from siamese.teaching.checks import tables
-from siamese.teaching.grade import COLUMNS, Limits, grade_class
+from siamese.teaching.grade import COLUMNS, grade_class
 
 slow = pytest.mark.slow  # each starts kernels
 ROOT = Path(__file__).parents[2]
@@ -84,7 +84,7 @@ def marks(tmp_path_factory):
     (top / "in" / "old.IPYNB").write_text(nbformat.v3.nbjson.writes(old))
     path = ROOT / "notebooks" / "solution" / "01_cosine_and_triplet.ipynb"
     (top / "in" / "solution.ipynb").write_bytes(path.read_bytes())
-    rows = grade_class(top / "in", top / "out", limits=Limits(15, 1.0), jobs=2)
+    rows = grade_class(top / "in", top / "out", seconds=15, gigabytes=1.0, jobs=2)
     assert len(rows) == len(rows_of(top / "out")) == len(CLASS) + 4
     return top / "out"
 

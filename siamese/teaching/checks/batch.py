@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .engine import Case, Exercise
-from .results import same
+from .engine import Case, Exercise, call
+from .tables import solutions
 
 check_cosine_similarity = Exercise(
     "cosine_similarity",
@@ -59,11 +59,12 @@ check_mean_negative = Exercise(
 )  # fmt: skip
 
 
-def _is_closest(closest, expected, scores) -> bool:
-    """Whether the result is right; where nothing is allowed, any value below -1 is."""
-    if np.shape(closest) != np.shape(expected):
-        return False
-    return same(np.where((expected < -1) & (closest < -1), expected, closest), expected)
+def _closest(fn, scores) -> np.ndarray:
+    """The result; where nothing is allowed, any value below -1 is as good as the solution's."""
+    closest, right = call(fn, scores), call(solutions()["closest_negative"], scores)
+    if closest.shape == right.shape:
+        closest = np.where((closest < -1) & (right < -1), right, closest)
+    return closest
 
 
 check_closest_negative = Exercise(
@@ -80,5 +81,5 @@ check_closest_negative = Exercise(
         Case("a negative equal to the positive",
              (np.array([[0.2, 0.2, -0.3], [-0.4, 0.6, -0.1], [0.0, 0.4, 0.4]]),)),
     ],
-    passes=_is_closest,
+    observe=_closest,
 )  # fmt: skip
