@@ -178,18 +178,6 @@ def test_other_generators_that_end_are_named_too(tmp_path):
             made(None, batches=batches, eval_at=lambda step: True).run(4)
 
 
-def test_an_error_of_the_generator_reaches_the_caller_and_the_run_can_go_on():
-    def failing(train):
-        yield from itertools.islice(train, 2)
-        raise KeyError("no such question")
-
-    train, valid = generators()
-    loop = made(None, batches=(failing(train), valid))
-    with pytest.raises(KeyError, match="no such question"):
-        loop.run(3)
-    assert loop.step == 1
-
-
 def test_the_last_step_of_a_run_is_saved_and_eval_at_says_when_to_evaluate(tmp_path):
     loop = made(tmp_path, eval_at=lambda step: step % 2 == 0)
     loop.run(4)  # Trax saves at step 1 and at each 100th.

@@ -12,7 +12,7 @@ from collections import defaultdict
 import numpy as np
 
 from .engine import Case, Exercise, call
-from .results import Odd, require, same
+from .results import Fault, require, same
 from .submission import Learner
 from .tables import solutions
 
@@ -54,7 +54,7 @@ def _whole_numbers(side, strict) -> np.ndarray:
         array = np.asarray(side)
     except ValueError:
         hint = "rows of unequal length make no array: each needs [pad] * (max_len - len(q))"
-        raise Odd("rows of unequal length", hint) from None
+        raise Fault("rows of unequal length", hint) from None
     whole, ids = array.dtype.kind in ("iu" if strict else "iuf"), "token ids are whole numbers"
     require(whole, f"an array of {type(array.flat[0]).__name__}, dtype {array.dtype}", ids)
     return array
@@ -79,7 +79,7 @@ def _partners(fn):
     if same(drawn, _drawn(data_generator, 2, count=20, shuffle=False)):
         asked = same(drawn, _drawn(fn, 2, count=20, shuffle=True))
         hint = "the order is never shuffled" if asked else "the default is shuffle=True"
-        raise Odd("the data's own order", hint)
+        raise Fault("the data's own order", hint)
     seeded = same(drawn, _drawn(fn, 2, count=20, seed=35))
     hint = "the function seeds the random numbers: leave random.seed to the caller"
     require(not seeded, "the same order with another seed", hint)
@@ -114,7 +114,7 @@ _DIRECTIONS[2:8] = [[1, 0], [0.5, 0.8660254], [0, 1], [-1, 0], [0.8, 0.6], [0.6,
 
 
 def _sides(questions) -> list[np.ndarray]:
-    """The two arrays that a model is called with; Odd where they are no [batch, length] of one shape."""
+    """The two arrays that a model is called with; Fault where they are no [batch, length] of one shape."""
     pair = isinstance(questions, (tuple, list)) and len(questions) == 2
     hint = "the model takes one argument, the pair (q1, q2)"
     require(pair, f"model({type(questions).__name__})", hint)
@@ -235,7 +235,7 @@ def _answer(fn, question1, question2, threshold, pad=1, kind=defaultdict, vector
         call(lambda: 0 if answer is not None else None)
         form = f" of shape {array.shape}" if array.shape else ""
         hint = "return True or False alone: whether the cosine is above the threshold"
-        raise Odd(f"{type(answer).__name__}{form}: {answer!r}", hint)
+        raise Fault(f"{type(answer).__name__}{form}: {answer!r}", hint)
     if not keras:
         _expect_called(log, pad)
     return str(array.item())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .engine import Case, Exercise
-from .results import Odd
+from .results import Fault
 
 _STATES = np.random.default_rng(1).normal(size=(3, 4, 4))
 check_masked_mean = Exercise(
@@ -47,7 +47,7 @@ def _name(fn, *arguments) -> str:
         return str(answer) + " in quotes" * (answer == "None")
     if isinstance(answer, (int, float, np.number)) and not isinstance(answer, bool):
         return f"the number {answer:.6g}"
-    raise Odd(f"{type(answer).__name__}: {answer!r}", "return the text alone, or None")
+    raise Fault(f"{type(answer).__name__}: {answer!r}", "return the text alone, or None")
 
 
 _COMPASS = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [-0.8, -0.6], [-1.0, 0.0]])

@@ -25,7 +25,7 @@ import numpy as np
 from siamese.compat.process import keeping_generators
 
 from . import tables
-from .results import Fault, Odd, numbers, same, show
+from .results import Fault, numbers, same, show
 from .submission import Learner, NotWritten, TooSlow, Watched, describe_error, limited
 
 MARK = 10.0  # the best mark of an exercise
@@ -191,8 +191,8 @@ class Exercise:
             # The text of an error of Trax's layers is a whole traceback; the error itself is inside.
             while type(error).__name__ == "LayerError" and error.__context__ is not None:
                 error = error.__context__
-            if isinstance(error, Odd):
-                return Fault(*error.args, key=error.args[0])
+            if isinstance(error, Fault):
+                return error
             key = re.sub(r"0x\w+|\d+", "", f"{type(error).__name__}: {error}")
             key = "broadcast" if "broadcast" in key else key
             text = describe_error(error, getattr(fn, "file", ""))

@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from .engine import Case, Exercise, call
-from .results import Odd, require, show
+from .results import Fault, require, show
 from .submission import Learner
 
 
@@ -48,18 +48,18 @@ _Q2 = [[3, 4, 5, 1], [2, 2, 3, 1], [10, 9, 1, 1], [6, 5, 4, 3], [7, 1, 1, 1]]
 
 
 def _built(fn, **sizes):
-    """A learner's model; Odd where it is no Trax layer of two inputs and two outputs."""
+    """A learner's model; Fault where it is no Trax layer of two inputs and two outputs."""
     from trax import layers as tl
 
     model = fn(**sizes)
     if not isinstance(model, tl.Layer):
         what = "None" if model is None else f"{type(model).__name__}: {show(str(model))}"
-        raise Odd(what, "return the model: a Trax layer")
+        raise Fault(what, "return the model: a Trax layer")
     if (model.n_in, model.n_out) != (2, 2):
         hint = "two questions in, two vectors out: one combinator runs layers side by side"
         if model.n_in == model.n_out == 1:
             hint = f"this is one tower, or towers one after the other: {hint}"
-        raise Odd(f"{model.n_in} in, {model.n_out} out", hint)
+        raise Fault(f"{model.n_in} in, {model.n_out} out", hint)
     return model
 
 
@@ -87,7 +87,7 @@ def _structure(fn) -> str:
 
 
 def _returning(layer) -> None:
-    """Makes the function of a layer raise `Odd` where it returns nothing."""
+    """Makes the function of a layer raise `Fault` where it returns nothing."""
     function = layer._forward_fn
 
     def checked(*inputs):
@@ -95,7 +95,7 @@ def _returning(layer) -> None:
             cells = [cell.cell_contents for cell in function.__closure__ or ()]
             code = next((cell for cell in cells if inspect.isfunction(cell)), function).__code__
             line = linecache.getline(code.co_filename, code.co_firstlineno).strip()
-            raise Odd(f"the layer {layer.name} returns None\nin line {code.co_firstlineno}: {line}",
+            raise Fault(f"the layer {layer.name} returns None\nin line {code.co_firstlineno}: {line}",
                       f"is `return` missing in the function of the layer {layer.name}?")  # fmt: skip
         return output
 

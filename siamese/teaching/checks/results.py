@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 TOLERANCE = 1e-4  # absolute and relative: float32, and sums in another order
 
 
-class Fault(NamedTuple):
-    """A call without a usable result: an error, or a value of the wrong kind."""
+class Fault(Exception):
+    """A call without a usable result, as it is printed: an error, or a value of the wrong kind."""
 
-    text: str  # as it is printed
-    hint: str = ""
-    key: str = ""  # equal in two calls that failed alike
-
-
-class Odd(Exception):
-    """Raised for a value of the wrong kind: the value in words, and the mistake in one sentence."""
+    def __init__(self, text: str, hint: str = "", key: str = ""):
+        self.text, self.hint = text, hint
+        self.key = key or text  # equal in two calls that failed alike
 
 
 def require(condition: Any, actual: str, hint: str = "") -> None:
-    """Raises `Odd` where the condition does not hold."""
+    """Raises `Fault` where the condition does not hold."""
     if not condition:
-        raise Odd(actual, hint)
+        raise Fault(actual, hint)
 
 
 def numbers(value: Any) -> np.ndarray:
-    """`value` as float64; Odd where it is not a number or an array of numbers."""
+    """`value` as float64; Fault where it is not a number or an array of numbers."""
     if value is None:
-        raise Odd("None", "the function returned nothing: is `return` missing?")
+        raise Fault("None", "the function returned nothing: is `return` missing?")
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "cSU":
@@ -38,7 +34,7 @@ def numbers(value: Any) -> np.ndarray:
     except (TypeError, ValueError):
         pass
     hint = "this is no number and no array of numbers: return that alone"
-    raise Odd(f"{type(value).__name__}: {_short(repr(value))}", hint)
+    raise Fault(f"{type(value).__name__}: {_short(repr(value))}", hint)
 
 
 def same(a: Any, b: Any, tolerance: float = TOLERANCE) -> bool:
