@@ -219,7 +219,7 @@ def doctor(flags: argparse.Namespace) -> Facts:
 
         devices = [f"{device.platform}: {device.device_kind}" for device in jax.devices()]
         if trax:
-            import siamese.course.train_model  # noqa: F401  (what Trax's import patches)
+            importlib.import_module("siamese.course.train_model")  # Trax's import patches.
     except Exception as error:
         problems.append(f"{type(error).__name__}: {error}")
     return {
