@@ -135,7 +135,7 @@ class DuplicateDetector(Decisions):
         For errors see `siamese.evaluation.thresholds.fit_threshold`.
         """
         sides, labels = self._pairs(pairs.question1, pairs.question2), pairs.is_duplicate
-        if self.decides_by_parts:
+        if self.measure == "probability":
             return self.with_fit(self.calibration.refitted(self.part_cosines(*sides), labels))
         return self.with_fit(fit_threshold(cosines_with(*sides), labels).to_dict())
 

@@ -133,14 +133,9 @@ class Decisions:
     calibration: Calibration | PartsCurve | None
 
     @property
-    def decides_by_parts(self) -> bool:
-        """Whether a logistic curve of the parts' cosines decides, rather than the cosine."""
-        return hasattr(self.calibration, "candidate_cut")
-
-    @property
     def measure(self) -> str:
-        """What the threshold is compared with: 'cosine' or 'probability'."""
-        return "probability" if self.decides_by_parts else "cosine"
+        """What the threshold is compared with: 'cosine', or of a `PartsCurve` 'probability'."""
+        return "probability" if isinstance(self.calibration, PartsCurve) else "cosine"
 
     def part_cosines(self, vectors: np.ndarray, others: np.ndarray) -> np.ndarray:
         """The cosines of each part, float32 [n, parts], of pairs of vectors, [n, d] each.
@@ -161,14 +156,14 @@ class Decisions:
 
         It is their cosine, or, where the model has a curve of its parts' cosines, their probability.
         """
-        if self.decides_by_parts:
+        if self.measure == "probability":
             probabilities = self.calibration(self.part_cosines(vectors, others))
             return np.where(cosines_with(vectors, others) > EQUAL, 1.0, probabilities)
         return cosines_with(vectors, others)
 
     def probabilities_of(self, scores: np.ndarray) -> np.ndarray:
         """The probabilities that belong to scores, float64 of the same shape."""
-        return scores if self.decides_by_parts else self.calibration(np.asarray(scores, np.float64))
+        return scores if self.measure == "probability" else self.calibration(scores)
 
     def border(self, threshold: float | None = None) -> float:
         """What a score must exceed: a threshold, the model's own where None; equal texts always do."""
@@ -181,7 +176,7 @@ class Decisions:
         Hardly any pair with a score above the threshold has a lower cosine.
         """
         cut = self.border(threshold)
-        if not self.decides_by_parts:
+        if self.measure == "cosine":
             return cut, None
         return self.calibration.candidate_cut(cut), lambda a, b: self.scores_of(a, b) > cut
 

@@ -5,12 +5,11 @@ import re
 import numpy as np
 import pytest
 from sklearn.metrics.pairwise import paired_cosine_distances
-from small_models import ODD, letters, make_detector, make_mixed_detector, random_questions
+from small_models import letters, make_detector, make_mixed_detector, random_questions
 from tqdm import tqdm
 
 from siamese import DuplicateDetector, QuestionIndex, QuestionPairs, match_questions
 from siamese.errors import ArgumentError, CheckpointError, DataError
-from siamese.nn.encoder import FEW
 from siamese.search.detector import UNLABELLED_THRESHOLD
 from siamese.search.model_file import read_file, write_file
 
@@ -24,16 +23,6 @@ def detector(request):
 
 def of_letters(**options):
     return DuplicateDetector(None, None, None, encoder=letters, threshold=0.9, **options)
-
-
-def test_the_answer_is_the_same_alone_and_in_company(detector, monkeypatch):
-    monkeypatch.setattr("siamese.nn.encoder.FEW", FEW)
-    first = [*ODD.values(), *random_questions(60)]
-    second = random_questions(len(first), seed=2)
-    together = detector.similarity(first, second)  # above FEW: by JAX
-    assert len(first) > FEW and together.dtype == np.float32
-    for i in range(0, len(first), 9):
-        assert detector.similarity(first[i], second[i]) == pytest.approx(together[i], abs=1e-5)
 
 
 def test_predict_follows_the_threshold_for_one_and_for_many(detector):

@@ -192,19 +192,6 @@ def test_a_loss_that_is_not_a_number_ends_the_run_and_the_checkpoint_stays(corpu
     assert not list((run / "new").glob("*.safetensors"))
 
 
-def test_the_saved_model_answers_as_the_trained_one(corpus, tmp_path):
-    config = dataclasses.replace(CONFIGS["best"], bidirectional=True, unknown_ids=5)
-    _, trainer = train(corpus, config, tmp_path, steps=1)
-    report = trainer.evaluate(corpus.valid)
-    saved, loaded = trainer.save(report), DuplicateDetector.load(tmp_path)
-    assert loaded.vocabulary.unknown_ids == 5 and loaded.tower == trainer.tower
-    assert loaded.threshold == saved.threshold == report.metrics.threshold
-    assert (loaded.calibration is None) == (saved.calibration is None)
-    assert_same_weights(loaded, trainer)
-    sides = corpus.valid.question1[:9], corpus.valid.question2[:9]
-    np.testing.assert_allclose(loaded.similarity(*sides), report.scores[:9], atol=2e-6)
-
-
 def command(path, pairs):
     """`siamese train` on pairs that are written to that file."""
     flags = ["--preset", "course", "--questions", str(write_pairs(path, pairs))]
