@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from siamese.search.nearest import match_questions as match_questions
     from siamese.training.config import TrainConfig as TrainConfig
     from siamese.training.estimator import PairClassifier as PairClassifier
-    from siamese.training.pair_batches import PairBatches as PairBatches
+    from siamese.training.batches import PairBatches as PairBatches
     from siamese.training.run import Trainer as Trainer
     # isort: on
 

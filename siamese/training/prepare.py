@@ -17,8 +17,8 @@ from siamese.data.text import folded
 from siamese.data.vocabulary import Vocabulary, tokenize_questions
 from siamese.errors import ArgumentError, DataError
 from siamese.nn.ragged import Ragged
+from siamese.training.batches import PairBatches
 from siamese.training.config import TrainConfig
-from siamese.training.pair_batches import PairBatches
 
 TRAIN_SHARE = 0.8  # The course's share of the duplicates that train; the others validate.
 HELD_OUT = 10_000  # The last pairs that at most choose the threshold.

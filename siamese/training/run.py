@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import hashlib
 import importlib.metadata
 import json
 import logging
@@ -30,11 +31,11 @@ from siamese.evaluation.thresholds import COURSE_THRESHOLD
 from siamese.nn.tower import Dropout, TowerConfig, check_finite, init
 from siamese.search.detector import DuplicateDetector
 from siamese.search.encoders import find_encoder
-from siamese.training.checkpoint import fingerprint, read_checkpoint, write_checkpoint
+from siamese.search.model_file import read_file, write_file
 from siamese.training.config import PRESETS, TrainConfig
 from siamese.training.head import head_network
 from siamese.training.losses import make_loss, plateau
-from siamese.training.prepare import make_batches, prepare
+from siamese.training.prepare import TrainingData, make_batches, prepare
 from siamese.training.report import measure
 from siamese.training.step import (
     Network,
@@ -50,6 +51,8 @@ logger = logging.getLogger("siamese")
 LEAST_STEPS = 500  # of a head: on 10,000 labels 4 epochs are 52 steps, and too few
 _PACKAGES = ("jax", "numpy", "optax")
 _FILES = ("checkpoint.safetensors", "best.safetensors", "model.safetensors", "metrics.jsonl")
+# Settings that may change when a run resumes: its duration and its outputs.
+_MAY_CHANGE = {"steps", "epochs", "eval_every", "checkpoint_every", "patience"}
 # A loss that stays on the plateau for so long counts as collapsed. Every run of the course's model starts
 # there and leaves it in a few hundred steps: Trax's LSTM adds its forget bias to all four gates.
 COLLAPSE_STEPS = 600
@@ -254,16 +257,37 @@ class Trainer:
         }
         lines = "".join(f"{json.dumps(line)}\n" for line in self.history)
         write_text_atomically(self.output_dir / "metrics.jsonl", lines, CheckpointError)
-        write_checkpoint(self.output_dir / f"{name}.safetensors", self.state, facts)
+        leaves = {f"{i:02d}": np.asarray(a) for i, a in enumerate(jax.tree.leaves(self.state))}
+        write_file(self.output_dir / f"{name}.safetensors", "checkpoint", leaves, facts)
 
     def _load_checkpoint(self) -> None:
-        """Restores the run of the directory, checked against the configuration and the questions."""
-        known = self.config, self._fingerprint
-        self.state, facts = read_checkpoint(self.output_dir / _FILES[0], self.state, *known)
+        """Restores the run of the directory; CheckpointError where it is damaged, or another run."""
+        arrays, facts = read_file(self.output_dir / _FILES[0], "checkpoint")
+        if different := self._differences(facts):
+            raise CheckpointError(
+                f"{self.output_dir} holds another run, at step {facts['step']}: {'; '.join(different)}. "
+                "Pass --overwrite to discard it, or choose another directory."
+            )
+        leaves = [jax.numpy.asarray(arrays[name]) for name in sorted(arrays)]
+        self.state = jax.tree.unflatten(jax.tree.structure(self.state), leaves)
         self.step = self.resumed_from = facts["step"]
         self._loss_sum, self._summed = np.float32(facts["loss_sum"]), facts["summed"]
         self.history = facts["history"]
         self._batches.restore(facts["batches"])
+
+    def _differences(self, facts: dict[str, Any]) -> list[str]:
+        """What differs in the run of a checkpoint with these facts."""
+        saved, values = facts["config"], dataclasses.asdict(self.config)
+        # A rate that reaches zero at the run's end is another one where the end is another.
+        ends = {"steps", "epochs"} if self.config.schedule == "linear" else set()
+        different = [
+            f"{name} {saved.get(name)!r} there, {value!r} here"
+            for name, value in values.items()
+            if name not in _MAY_CHANGE - ends and saved.get(name) != value
+        ]
+        if facts["data"] != self._fingerprint:
+            different.append("the training questions, or the model to start from, differ")
+        return different
 
     # ---- The model ----
 
@@ -308,3 +332,13 @@ class Trainer:
         if self.output_dir is not None and write:
             detector.save(self.output_dir)
         return detector
+
+
+def fingerprint(data: TrainingData, start: DuplicateDetector | None) -> str:
+    """The SHA-256 of the training questions and of the model that the run starts from."""
+    digest = hashlib.sha256()
+    for part in (data.ids.values, data.ids.offsets, *data.train, *data.valid):
+        digest.update(np.ascontiguousarray(part, "<i8").tobytes())
+    digest.update("\n".join(data.vocabulary.words).encode("utf-8", "surrogatepass"))
+    digest.update((start.checksum if start else "").encode())
+    return digest.hexdigest()
