@@ -100,19 +100,17 @@ def teach(
             ranks.append([_mean_rank(side, rows, part) for side in (vectors, new)])
     model.head = learned(np.arange(len(labels)))
     if links:
-        encoder, after = np.mean(ranks, axis=0).tolist()
-        facts = {"threshold": UNLABELLED_THRESHOLD, "calibration": None}
-        facts["threshold_from"] = "default"
-    elif len(labels) < CURVE_PAIRS:
-        facts = fit_threshold(scores, labels).to_dict()
-    else:
-        facts = fit_parts(part_cosines, scores, labels).fit
-    if not links:  # of the cosines, also where a curve of them decides
-        both = part_cosines[:, 0], scores
+        measure, (encoder, after) = "mean reciprocal rank", np.mean(ranks, axis=0).tolist()
+        fit = {"threshold": UNLABELLED_THRESHOLD, "calibration": None, "threshold_from": "default"}
+    else:  # of the cosines, also where a curve of them decides
+        measure, both = "ROC AUC", (part_cosines[:, 0], scores)
         encoder, after = (evaluate_scores(each, labels).roc_auc for each in both)
-    measure = "mean reciprocal rank" if links else "ROC AUC"
+        if len(labels) < CURVE_PAIRS:
+            fit = fit_threshold(scores, labels).to_dict()
+        else:
+            fit = fit_parts(part_cosines, scores, labels).fit
     bought = Bought(measure, encoder, after, len(labels), int(labels.sum()))
-    return model.with_fit(facts), bought
+    return model.with_fit(fit), bought
 
 
 def parts_of(pairs: QuestionPairs, seed: int) -> list[np.ndarray]:

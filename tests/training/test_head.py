@@ -3,15 +3,29 @@
 import dataclasses
 import functools
 import json
+import pickle
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from corpus_parts import write_pairs
-from small_models import WORDS, make_detector
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from small_models import WORDS, letters, make_detector
 
-from siamese import DuplicateDetector, QuestionIndex, QuestionPairs, TrainConfig, Trainer
-from siamese.errors import ArgumentError, DataError
+from siamese import (
+    DuplicateDetector,
+    PairClassifier,
+    QuestionIndex,
+    QuestionPairs,
+    TrainConfig,
+    Trainer,
+)
+from siamese.errors import ArgumentError, DataError, ShapeError
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.search.encoders import find_encoder
 from siamese.training.few_labels import parts_of, teach
@@ -301,3 +315,48 @@ def test_every_part_that_is_left_out_has_both_labels():
     parts = parts_of(pairs, seed=0)
     assert sorted(np.concatenate(parts).tolist()) == list(range(40))
     assert [len(set(pairs.is_duplicate[part])) for part in parts] == [2, 2, 2]
+
+
+# ---- The estimator of scikit-learn: the detector is the reference ----
+
+TOPICS = ["Spanish", "rice", "chess", "Python", "piano", "physics", "yoga", "French"]
+PAIRS = [(f"How do I learn {t}?", f"What is the best way to learn {t}?") for t in TOPICS]
+PAIRS += [(f"How do I learn {t}?", f"Why does {o} cost so much?") for t, o in pairwise(TOPICS)]
+ANSWERS = [1] * len(TOPICS) + [0] * (len(TOPICS) - 1)
+
+
+def test_it_answers_as_the_detector_with_the_same_fit():
+    pairs = QuestionPairs(*map(list, zip(*PAIRS)), ANSWERS)
+    detector = DuplicateDetector.pretrained().fitted(pairs)
+    for table in (PAIRS, np.array(PAIRS), np.array(PAIRS, dtype=object)):
+        classifier = PairClassifier().fit(table, ANSWERS)
+        assert classifier.detector_.threshold == pytest.approx(detector.threshold, abs=1e-6)
+        assert classifier.predict(table).tolist() == ANSWERS
+        expected = detector.probability(pairs.question1, pairs.question2)
+        probabilities = classifier.predict_proba(table)
+        np.testing.assert_allclose(probabilities[:, 1], expected, atol=1e-6)
+        np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    assert classifier.fit(PAIRS, np.array(ANSWERS, bool)).predict(PAIRS[:1]).tolist() == [True]
+
+
+def test_it_works_in_scikit_learns_tools(tmp_path):
+    classifier = PairClassifier(letters)
+    assert classifier.get_params() == {"model": letters} == clone(classifier).get_params()
+    assert classifier.set_params(model="use").model == "use"
+    detector = DuplicateDetector.pretrained()
+    grid = {"pairclassifier__model": [letters, detector.save(tmp_path / "model"), detector]}
+    pipeline = make_pipeline(FunctionTransformer(), classifier)
+    search = GridSearchCV(pipeline, grid, cv=3, error_score="raise").fit(PAIRS, ANSWERS)
+    assert search.best_score_ > 0.9 and len(search.cv_results_["params"]) == 3
+    again = pickle.loads(pickle.dumps(search.best_estimator_))
+    assert again.predict(PAIRS).tolist() == ANSWERS
+
+
+def test_other_pairs_and_labels_are_refused():
+    classifier = PairClassifier(letters)
+    with pytest.raises(ArgumentError):
+        classifier.fit([("a", "b", "c")] * 2, [0, 1])
+    with pytest.raises(ShapeError):
+        classifier.fit(PAIRS, ANSWERS[1:])
+    with pytest.raises(NotFittedError):
+        classifier.predict(PAIRS)
