@@ -207,7 +207,7 @@ def test_one_question_of_each_group_is_kept_by_a_rule(tmp_path, rows, refused):
 
 
 def test_pairs_that_differ_in_a_number_a_negation_or_a_name(tmp_path, rows):
-    """tests/search/test_explanation.py has more of them."""
+    """tests/search/test_detector.py has more of them."""
     (tmp_path / "q.txt").write_text("how far is 3\nhow far is 4\nHow Far Is 4\nit is not 4\n")
     command = ["duplicates", "q.txt", "--model", "model", "--threshold", "-1", "--differences"]
     table = {(row["id1"], row["id2"]): row["differs"] for row in rows(*command)}
