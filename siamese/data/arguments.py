@@ -52,10 +52,8 @@ def check_labels(labels: Any, name: str = "labels") -> np.ndarray:
         raise ArgumentError(f"{name} must be one flat row; its shape is {array.shape}.")
     wrong = [place for place, label in enumerate(array.tolist()) if label not in (0, 1)]
     if wrong:
-        raise ArgumentError(
-            f"{name} must be 0 or 1 (not a duplicate, a duplicate); "
-            f"{name}[{wrong[0]}] is {array[wrong[0]]!r}."
-        )
+        what = f"{name}[{wrong[0]}] is {array[wrong[0]]!r}"
+        raise ArgumentError(f"{name} must be 0 or 1 (duplicates); {what}.")
     return array.astype(bool)
 
 
@@ -71,16 +69,12 @@ def token_rows(rows: Any, name: str) -> Ragged:
 def check_pairs(q1: Sequence, q2: Sequence, name1: str, name2: str) -> None:
     """DataError for sides of unequal length, no pairs at all, and in Ragged a question without a token."""
     if len(q1) != len(q2):
-        raise DataError(
-            f"{name1} holds {len(q1)} questions and {name2} holds {len(q2)}: "
-            "question i of one is paired with question i of the other, so both need the same number."
-        )
+        counts = f"{name1} holds {len(q1)} questions and {name2} holds {len(q2)}"
+        raise DataError(f"{counts}: a pair needs one of each.")
     if not len(q1):
         raise DataError(f"{name1} and {name2} are empty: there is no pair to make a batch of.")
     for rows, name in ((q1, name1), (q2, name2)):
         empty: Any = np.flatnonzero(rows.lengths == 0) if isinstance(rows, Ragged) else ()
         if len(empty):  # Padding alone has no meaning to compare.
-            raise DataError(
-                f"{name}[{empty[0]}] is an empty question ({len(empty)} such in {name}): it has no "
-                "token. Leave out pairs with an empty question."
-            )
+            what = f"{name}[{empty[0]}] is an empty question ({len(empty)} such in {name})"
+            raise DataError(f"{what}: leave out its pair.")

@@ -69,10 +69,8 @@ class Vocabulary(Mapping):
         """
         tokens1, tokens2 = list(tokens1), list(tokens2)
         if len(tokens1) != len(tokens2):
-            raise ArgumentError(
-                f"tokens1 holds {len(tokens1)} questions and tokens2 {len(tokens2)}; "
-                "a pair needs one of each."
-            )
+            sizes = f"{len(tokens1)} questions and tokens2 {len(tokens2)}"
+            raise ArgumentError(f"tokens1 holds {sizes}; a pair needs one of each.")
         in_order = chain.from_iterable(zip(tokens1, tokens2))
         counts = Counter(chain.from_iterable(map(_checked_words, in_order)))
         return cls.from_counts(counts, **options)
@@ -138,10 +136,7 @@ class Vocabulary(Mapping):
 def _checked_words(words: Iterable[str]) -> list[str]:
     """The words as a list; a str would pass for a sequence of one-letter words."""
     if isinstance(words, (str, bytes)):
-        raise ArgumentError(
-            f"A question must be a list of tokens here, not text ({words[:40]!r}); "
-            "call word_tokenize on it first."
-        )
+        raise ArgumentError(f"{words[:40]!r} is no list of tokens; call word_tokenize on it.")
     words = list(words)
     for word in words:
         if not isinstance(word, str):

@@ -52,10 +52,8 @@ def check_scores(scores: Any, labels: Any, *, both: bool = True) -> tuple[np.nda
         raise DataError("There are no pairs: at least one duplicate and one other are needed.")
     wrong = np.flatnonzero(~np.isfinite(array))
     if len(wrong):
-        raise ArgumentError(
-            f"scores[{wrong[0]}] is {array[wrong[0]]} ({len(wrong)} such): a model whose vectors are "
-            "not finite cannot be evaluated; look at its training."
-        )
+        what = f"scores[{wrong[0]}] is {array[wrong[0]]} ({len(wrong)} such)"
+        raise ArgumentError(f"{what}: look at the model's training.")
     if both and truth.all() | ~truth.any():
         kind = "duplicates" if truth[0] else "non-duplicates"
         raise DataError(f"All {len(truth)} pairs are {kind}; both classes are needed.")

@@ -42,7 +42,5 @@ def refuse_late_header(head: list[tuple[int, str]], known: set[str], name: str) 
         for mark in DELIMITERS:
             names, *rows = csv.reader([line for _, line in head[at:]], delimiter=mark)
             if _is_header(names, rows) and known.intersection(map(normal_name, names)):
-                raise DataError(
-                    f"{name}, line {head[at][0]} looks like the header of a table ({shown_names(names)}). "
-                    "Delete the lines above it."
-                )
+                what = f"looks like the header of a table ({shown_names(names)})"
+                raise DataError(f"{name}, line {head[at][0]} {what}. Delete the lines above it.")

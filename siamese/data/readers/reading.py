@@ -185,10 +185,8 @@ def _reading(report: ReadReport) -> Iterator[None]:
         raise
     except ImportError as error:
         package = str(error.name).partition(".")[0].replace("_", "-")
-        raise MissingDependencyError(
-            f"{report.path} is a workbook, a ZIP archive or a Parquet file. {package} reads workbooks or "
-            f"Parquet files: pip install {package}"
-        ) from None
+        what = f"{report.path} is a workbook, an archive or a Parquet file"
+        raise MissingDependencyError(f"{what}: pip install {package}") from None
     except Exception as error:  # They have no common base.
         after = f" after row {report.rows:,}" if report.rows else ""
         why = "It is damaged, or holds values that Python does not have. Unpack an archive first."
@@ -274,10 +272,8 @@ def _text_rows(text: io.TextIOWrapper, report: ReadReport, known: set[str]) -> R
 def _lines(text: io.TextIOWrapper, name: str) -> Lines:
     for number, line in enumerate(iter(lambda: text.readline(LONGEST_LINE), ""), 1):
         if len(line) == LONGEST_LINE:
-            raise DataError(
-                f"{name}, line {number:,} is longer than {LONGEST_LINE >> 20} million characters. "
-                "Put each row on a line of its own."
-            )
+            longest = f"{LONGEST_LINE >> 20} million characters"
+            raise DataError(f"{name}, line {number:,} is longer than {longest}: break it.")
         yield number, line.lstrip("\ufeff")  # of a file that was put after another
 
 
