@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
+from shlex import quote
 
 from siamese.cli import arguments as shared
 from siamese.cli import reading
@@ -107,10 +107,9 @@ def search(flags: argparse.Namespace) -> Result:
     siamese search old.index "How old are you?" -k 3 --json
     """
     if flags.question == "-" or os.path.isfile(flags.question):
-        way = f"siamese match {shlex.join([flags.question, flags.index])}"
+        way = f"For each question of a file: siamese match {quote(flags.question)} {quote(flags.index)}"
         raise ArgumentError(
-            f"{flags.question!r} is a file, and the second argument is a question. For each question of a "
-            f"file: {way}"
+            f"{flags.question!r} is a file; the second argument is a question. {way}"
         )
     _check_words(flags.question)
     options = {"mode": "vectors" if flags.vectors_only else "hybrid"}

@@ -72,22 +72,15 @@ MODEL_HELP = "a saved model, the directory of a training run, or an encoder's na
 INDEX = arg("index", help="the file of an index; or a list of questions, read for this once")
 TARGET = arg("index", metavar="INDEX_OR_MODEL", help="an index, a list of questions, or a model")
 MODEL = arg("--model", help=f"{MODEL_HELP} [the index's own; of a list of questions use]")
-THRESHOLD = arg(
-    "--threshold",
-    type=cosine,
-    metavar="NUMBER",
-    help="a duplicate has a higher cosine, or probability where that decides [the model's own]",
-)
+THRESHOLD_HELP = "duplicates are above this cosine, or probability of such a model [its own]"
+THRESHOLD = arg("--threshold", type=cosine, metavar="NUMBER", help=THRESHOLD_HELP)
 
 # ---- Reading ----
 
 BAD_HELP = "a row that cannot be read: stop there, or leave it out and count it [refuse]"
 BAD_ROWS = arg("--bad-rows", choices=("refuse", "skip"), default="refuse", help=BAD_HELP)
 ENCODING = arg("--encoding", metavar="NAME", help="of the text, such as cp1252 [UTF-8]")
-COLUMN_HELP = (
-    "the column with the questions; title+body joins two, of title+body:50 the first 50 words count "
-    "[found by its name; title+body:50 where there are both]"
-)
+COLUMN_HELP = "of the questions; title+body, or title+body:50 for 50 words [found by its name]"
 COLUMN = arg("--column", metavar="NAME", help=COLUMN_HELP)
 REPEATED = flag("--drop-repeated", "leave out lines that stand in more than 1 %% of the bodies")
 ID_COLUMN = arg("--id-column", metavar="NAME", help="the column with their ids [found by its name]")

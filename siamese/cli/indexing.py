@@ -32,10 +32,7 @@ PAIR_COLUMNS = ("id1", "question1", "id2", "question2", "similarity")
 WIDTH = 70  # characters of a question that are shown
 MOST_PAIRS = 500_000  # that are written; more would take minutes
 NAMED = 3  # questions without a known word that a note names
-KEEP_HELP = (
-    "the question of a group that is kept: central, first, longest, or COLUMN=min or COLUMN=max of a "
-    "column of numbers or ISO dates [central]"
-)
+KEEP_HELP = "central, first, longest, or COLUMN=min or COLUMN=max of numbers or ISO dates [central]"
 A_FILE = arg("index", help="the file of an index")
 A_LIST = arg("questions", metavar="FILE", help="a list of questions, in any format")
 
@@ -89,10 +86,8 @@ def index_add(flags: argparse.Namespace) -> Facts:
         new, own = questions.column, built.get("compared", questions.column)
         forms = {(len(parts.columns), parts.words) for parts in map(read_spec, (new, own))}
         if column and len(forms) > 1:
-            raise ArgumentError(
-                f"The index compares {own}; of {new} the same questions would be stored twice. Leave "
-                "--column out, name as many columns and words, or build another index."
-            )
+            what = f"The index compares {own}; of {new} the same questions would be stored twice"
+            raise ArgumentError(f"{what}. Leave --column out, or build another index.")
         texts, ids = questions.questions, questions.ids if questions.has_ids else None
         if ids and built.get("numbered"):
             note("The index numbers its questions itself: such a number as an id replaces one.")

@@ -25,8 +25,8 @@ from siamese.search.model_file import model_path
 FEW = 5  # with fewer duplicates among its labels a threshold is hardly better than the default
 ENOUGH = 20  # labels of which as few are duplicates where most similar pairs differ
 NEAR_MISSES = (
-    "Most pairs that look alike here differ (near misses): one threshold separates them badly. `siamese "
-    "search` and `match` show the best questions first; or compare titles alone (--column), or answer more."
+    "Most pairs that look alike here differ (near misses), and one threshold separates them badly: see "
+    "`siamese search` and `siamese match`, compare titles alone (--column), or answer more."
 )
 
 WEIGHTS = [tenths / 10 for tenths in range(11)]  # of the vectors, from which one is chosen
@@ -255,10 +255,8 @@ def _read_answers(path: str, flags: argparse.Namespace) -> list[Answer]:
     pairs = read_pairs(path, **reading.reading_options(flags, "bad_rows encoding"))
     is_ours = sorted(pairs.report.columns) == sorted(HEADER) and len(pairs) == pairs.report.rows
     if not is_ours or path.lower().endswith(shared.NOT_CSV):
-        raise ArgumentError(
-            f"{path} is no table of answers alone (CSV of {','.join(HEADER)}), and would be written "
-            "anew. Name another file (--answers), or leave --label out."
-        )
+        what = f"{path} is no table of answers alone ({','.join(HEADER)})"
+        raise ArgumentError(f"{what}, and is not written anew. Name another file (--answers).")
     return _answers(pairs)
 
 

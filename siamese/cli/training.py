@@ -55,10 +55,8 @@ def train(flags: argparse.Namespace) -> Result:
     start = flags.init_from and DuplicateDetector.load(flags.init_from)
     if start and (start.encoder is None or preset != "head"):
         lacks = "has no encoder" if start.encoder is None else f"starts no {preset}"
-        raise ArgumentError(
-            f"--init-from goes on from a head; {flags.init_from} {lacks}. Leave --init-from out, or name a "
-            "model with an encoder and leave --preset out."
-        )
+        why = f"--init-from goes on from a head; {flags.init_from} {lacks}"
+        raise ArgumentError(f"{why}. Name a model with an encoder, and leave --preset out.")
     output = flags.output = flags.output or f"runs/{preset}"
     pairs = labelled_pairs(flags.questions, flags)
     duplicates, links = int(pairs.is_duplicate.sum()), bool(pairs.is_duplicate.all())
@@ -153,11 +151,8 @@ def _few(pairs: QuestionPairs, start: Any, changes: dict[str, Any], flags: Any) 
     useless = [*configs.flags_of(changes), *(n for n in others if getattr(flags, n) is not None)]
     if useless:
         names = ", ".join(f"--{name.replace('_', '-')}" for name in useless)
-        raise ArgumentError(
-            f"{len(pairs):,} labels, or links alone, train a head of fixed settings on all of them (from "
-            f"{MANY:,} labels on it is a run with settings and test rows); without effect, so leave out: "
-            f"{names}. Or choose --preset best, which trains a tower."
-        )
+        why = f"Fewer than {MANY:,} labels, or links, train a head of fixed settings on all of them"
+        raise ArgumentError(f"{why}; leave out: {names}. Or choose --preset best, a tower.")
     count, duplicates = len(pairs), int(pairs.is_duplicate.sum())
     usual = next((roc_auc for least, roc_auc in USUALLY if count >= least), None)
     known = f"Fewer than {USUALLY[-1][0]} were not tried: expect little of them."

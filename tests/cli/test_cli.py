@@ -33,7 +33,7 @@ def test_errors_are_one_message_and_exit_code_2(tmp_path, refused):
     (tmp_path / "q.csv").write_text("question\nhow far\n")
     (tmp_path / "links.csv").write_text("question1,question2,label\nhow far,how old,1\n")
     for line, message in (
-        ("train --questions links.csv --train-rows 0", "so leave out: --train-rows"),
+        ("train --questions links.csv --train-rows 0", "leave out: --train-rows"),
         ("train --questions nowhere.csv", "nowhere.csv"),
         ("train --questions x --batch-size 1", "batch_size must be at least 2"),
         ("predict nowhere a b", "There is no model at nowhere"),
@@ -44,7 +44,7 @@ def test_errors_are_one_message_and_exit_code_2(tmp_path, refused):
         ("search . how", "holds no index: an index is one file"),
         ("search nothing how", "There is no index at nothing. Make one: siamese index build"),
         ("search q.csv q.csv", "siamese match q.csv q.csv"),
-        ("search q.csv -", "'-' is a file, and the second argument is a question"),
+        ("search q.csv -", "'-' is a file; the second argument is a question"),
         *((f"{words} ?!", "'?!' has no word") for words in ("search q.csv", "predict use how")),
         ("train --questions pairs.csv --column a", "(--list FILE); leave out --column"),
         ("grade q.csv", "q.csv is no notebook"),
