@@ -108,9 +108,7 @@ def search(flags: argparse.Namespace) -> Result:
     """
     if flags.question == "-" or os.path.isfile(flags.question):
         way = f"For each question of a file: siamese match {quote(flags.question)} {quote(flags.index)}"
-        raise ArgumentError(
-            f"{flags.question!r} is a file; the second argument is a question. {way}"
-        )
+        raise ArgumentError(f"{flags.question!r} is a file, not the question. {way}")
     _check_words(flags.question)
     options = {"mode": "vectors" if flags.vectors_only else "hybrid"}
     with opened(flags.index, flags) as (index, detector):

@@ -44,7 +44,7 @@ def test_errors_are_one_message_and_exit_code_2(tmp_path, refused):
         ("search . how", "holds no index: an index is one file"),
         ("search nothing how", "There is no index at nothing. Make one: siamese index build"),
         ("search q.csv q.csv", "siamese match q.csv q.csv"),
-        ("search q.csv -", "'-' is a file; the second argument is a question"),
+        ("search q.csv -", "'-' is a file, not the question"),
         *((f"{words} ?!", "'?!' has no word") for words in ("search q.csv", "predict use how")),
         ("train --questions pairs.csv --column a", "(--list FILE); leave out --column"),
         ("grade q.csv", "q.csv is no notebook"),

@@ -273,9 +273,7 @@ def _lines(text: io.TextIOWrapper, name: str) -> Lines:
     for number, line in enumerate(iter(lambda: text.readline(LONGEST_LINE), ""), 1):
         if len(line) == LONGEST_LINE:
             longest = f"{LONGEST_LINE >> 20} million characters"
-            raise DataError(
-                f"{name}, line {number:,} is longer than {longest}. A row needs a line."
-            )
+            raise DataError(f"{name}, line {number:,} is longer than {longest}. Shorten it.")
         yield number, line.lstrip("\ufeff")  # of a file that was put after another
 
 
