@@ -88,11 +88,3 @@ def make_loss(config: TrainConfig) -> Callable[..., tuple[Any, Any]]:
         return mean, mean
 
     return loss
-
-
-def plateau(config: TrainConfig) -> float | None:
-    """The mean loss a pair of a model that gives all questions the same vector; None for the ranking loss.
-
-    Mean and closest negative both exceed the positive by the margin there, in every edition.
-    """
-    return 2 * config.margin if config.loss == "triplet" else None

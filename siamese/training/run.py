@@ -34,7 +34,7 @@ from siamese.search.encoders import find_encoder
 from siamese.search.model_file import read_file, write_file
 from siamese.training.config import PRESETS, TrainConfig
 from siamese.training.head import head_network
-from siamese.training.losses import make_loss, plateau
+from siamese.training.losses import make_loss
 from siamese.training.prepare import TrainingData, make_batches, prepare
 from siamese.training.report import measure
 from siamese.training.step import (
@@ -113,7 +113,9 @@ class Trainer:
         self.calibration = None
         self._fingerprint = fingerprint(data, init_from)
         if self.output_dir is not None and overwrite:
-            self._remove_run()
+            with lock_run(self.output_dir), explained(self.output_dir, "remove"):
+                for name in _FILES:
+                    (self.output_dir / name).unlink(missing_ok=True)
         elif self.output_dir is not None and (self.output_dir / _FILES[0]).exists():
             self._load_checkpoint()
 
@@ -214,10 +216,11 @@ class Trainer:
 
     def _watch(self) -> None:
         """Reports a collapse, once: a loss that stays on the plateau of equal vectors."""
-        since, level = self.step - COLLAPSE_STEPS, plateau(self.config)
+        # Mean and closest negative both exceed the positive by the margin there, in every edition.
+        since, level = self.step - COLLAPSE_STEPS, 2 * self.config.margin
         last = [line["train/loss"] for line in self.history if line["step"] > since]
+        stays = self.config.loss == "triplet" and since >= 0
         # Within 2 %: in the edition of 2023 rounding masks all negatives of about one row a batch.
-        stays = level is not None and since >= 0
         stays = stays and all(abs(loss - level) < 0.02 * level for loss in last)
         if stays and not self._collapsed:
             logger.warning(
@@ -234,12 +237,6 @@ class Trainer:
         return not self.config.patience or since_best < self.config.patience
 
     # ---- The run's directory ----
-
-    def _remove_run(self) -> None:
-        with lock_run(self.output_dir):
-            for name in _FILES:
-                with explained(self.output_dir, "remove"):
-                    (self.output_dir / name).unlink(missing_ok=True)
 
     def _write_state(self, name: str) -> None:
         """Writes all that a resumed run needs, in place of an older file of that name; and the history."""

@@ -59,13 +59,9 @@ class Pieces:
                 rows[place] = np.repeat(ids, counts).tolist()
         return rows
 
-    def __contains__(self, letter: str) -> bool:
-        """Whether a character is a piece; one that is not is in no other piece."""
-        return letter in self._ids
-
-    def is_word(self, word: str) -> bool:
-        """Whether a word at the start of a text or after a blank is one piece."""
-        return f"▁{word}" in self._ids
+    def __contains__(self, text: str) -> bool:
+        """Whether a text is a piece. A character that is none is in no other piece."""
+        return text in self._ids
 
     def words(self) -> Iterator[tuple[str, float]]:
         """The pieces that are the start of a word, without the mark of the blank, and their scores."""

@@ -53,7 +53,7 @@ class Spelling:
 
     def _of_word(self, word: str) -> str:
         small, pieces = word.lower(), self._pieces
-        if pieces.is_word(word) or pieces.is_word(small) or small in self._known:
+        if f"▁{word}" in pieces or f"▁{small}" in pieces or small in self._known:
             return word
         candidates = [(swapped(small), SWAPPED)]
         if word == small:
