@@ -8,6 +8,7 @@ import typing
 from dataclasses import dataclass, field
 from typing import Any
 
+from siamese.data.arguments import one_of
 from siamese.errors import ArgumentError
 
 _BOOLEANS = {"true": True, "false": False}
@@ -109,11 +110,8 @@ class TrainConfig:
             object.__setattr__(self, name, value)
             if type(value) is not kind:
                 raise ArgumentError(f"{name} must be of type {kind.__name__}; it is {value!r}.")
-            accepted = info.metadata["accepted"]
-            if accepted and value not in accepted:
-                raise ArgumentError(
-                    f"{name} must be one of {', '.join(map(str, accepted))}; it is {value!r}."
-                )
+            if accepted := info.metadata["accepted"]:
+                one_of(value, name, accepted)
             for word, bound in info.metadata["bounds"].items():
                 if bound is not None and not _BOUNDS[word](value, bound):
                     raise ArgumentError(f"{name} must be {word} {bound}; it is {value}.")
@@ -127,8 +125,7 @@ class TrainConfig:
     @classmethod
     def preset(cls, name: str, **changes: Any) -> TrainConfig:
         """The preset of that name, with changes."""
-        if name not in PRESETS:
-            raise ArgumentError(f"The presets are {', '.join(PRESETS)}; there is no {name!r}.")
+        one_of(name, "preset", tuple(PRESETS))
         if "steps" in changes:  # They are meant, also where the preset counts epochs.
             changes = {"epochs": 0.0, **changes}
         return cls(**{**PRESETS[name], **changes})

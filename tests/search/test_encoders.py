@@ -50,8 +50,8 @@ def test_use_equals_the_package(use):
     package = USE(threads=1)
     texts = [*TEXTS, *STRANGE]
     expected = package._tokenizer.encode(texts, add_bos=False, add_eos=False)
-    assert use.token_ids(texts) == expected  # few characters
-    assert use.token_ids(texts * 10) == expected * 10  # many: the library cuts them
+    assert use._pieces.ids(texts) == expected  # few characters
+    assert use._pieces.ids(texts * 10) == expected * 10  # many: the library cuts them
     vectors = use.encode(texts)
     np.testing.assert_allclose(vectors, package.encode(texts), atol=1e-5)
     assert (use.name, use.size, vectors.dtype) == ("use", 512, np.float32)

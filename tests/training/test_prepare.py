@@ -34,7 +34,7 @@ def test_every_field_can_be_set_and_a_preset_fills_the_others():
     course = {"batch_size": 256, "learning_rate": 0.01, "warmup_steps": 400, "margin": 0.25}
     course |= {"seed": 34, "edition": 2023, "d_model": 128}  # the assignment's
     assert vars(TrainConfig()).items() >= course.items() and TRAIN_SHARE == 0.8
-    with pytest.raises(ArgumentError, match="course, best, head"):
+    with pytest.raises(ArgumentError, match="preset must be one of 'course', 'best', 'head'"):
         TrainConfig.preset("worst")
     # Steps that are set win over the preset's epochs.
     assert TrainConfig.preset("best", steps=50).epochs == 0
@@ -54,7 +54,7 @@ BOUNDED = "d_model", "batch_size", "pair_batch_size", "topic_block", "unknown_id
         *((f"{name}=99999999999", f"{name} must be below") for name in BOUNDED),
         ("learning_rate=nan", "at least 0"),
         ("adam_epsilon=0", "adam_epsilon must be above 0"),
-        ("loss=contrastive", "loss must be one of triplet, ranking; it is 'contrastive'"),
+        ("loss=contrastive", "loss must be one of 'triplet', 'ranking'; it is 'contrastive'"),
         ("pair_batch_size=8", "pair_batch_size needs loss='ranking'; it is 'triplet'"),
         ("hard_negatives=8", "hard_negatives needs pair_batch_size: set it too"),
     ],

@@ -22,7 +22,7 @@ import io
 import re
 import threading
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
 from pathlib import Path
@@ -97,11 +97,6 @@ class UniversalSentenceEncoder(FrozenEncoder):
             for name in ("proj", "proj_b", "ln_g", "ln_b")
         ]
 
-    def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of each text, without start and end; an unknown character is the id 0."""
-        rows = self._pieces.ids(list(map(valid_unicode, texts)))
-        return [ids[:MOST_TOKENS] for ids in rows]
-
     def unread(self, text: str) -> bool:
         """Whether a text has no known letter or digit, or more than half of them are not known."""
         if text.isascii():
@@ -141,7 +136,8 @@ class UniversalSentenceEncoder(FrozenEncoder):
                 self._lock.release()
 
     def _of_task(self, texts: list[str]) -> np.ndarray:
-        tokens = self.token_ids(texts)
+        rows = self._pieces.ids(list(map(valid_unicode, texts)))
+        tokens = [ids[:MOST_TOKENS] for ids in rows]
         lengths = np.array([len(ids) + 2 for ids in tokens])
         behind = [_OUTSIDE] * _NEAR  # Between two texts, so that no convolution joins them.
         ids = np.array([i for ids in tokens for i in (_START, *ids, _END, *behind)])
