@@ -153,6 +153,8 @@ def opened(
     """
     from siamese.search.index import QuestionIndex
 
+    if path != "-" and not os.path.exists(path) and not is_encoder_name(path):
+        raise ArgumentError(f"There is no {path}: no list of questions, no index and no model.")
     kind = kind_of(path)
     if kind == "model" and model:
         refuse_flags(flags, "model", f"{path} is a model itself")

@@ -42,7 +42,7 @@ def test_errors_are_one_message_and_exit_code_2(tmp_path, refused):
         ("evaluate model --questions pairs.csv --queries q.csv", "not allowed with argument"),
         ("evaluate model --queries q.csv", "belong together: --queries and --relevant"),
         ("search . how", "holds no index: an index is one file"),
-        ("search nothing how", "There is no index at nothing. Make one: siamese index build"),
+        ("search nothing how", "There is no nothing: no list of questions, no index"),
         ("search q.csv q.csv", "siamese match q.csv q.csv"),
         ("search q.csv -", "'-' is a file, not the question"),
         *((f"{words} ?!", "'?!' has no word") for words in ("search q.csv", "predict use how")),
