@@ -8,7 +8,6 @@ import copy
 import dis
 import inspect
 import linecache
-import os
 import re
 import signal
 import textwrap
@@ -20,9 +19,6 @@ from typing import Any
 import numpy as np
 
 from .results import same
-
-HERE = os.path.dirname(os.path.abspath(__file__))
-LIBRARY = f"{os.sep}site-packages{os.sep}", f"{os.sep}lib{os.sep}python", HERE
 
 
 class NotWritten(Exception):
@@ -126,15 +122,12 @@ def blank_line(fn: Callable, stopped: bool = False) -> str:
     return ""
 
 
-def describe_error(error: BaseException, file: str = "") -> str:
+def describe_error(error: BaseException, file: str) -> str:
     """The error in one line, and the learner's line that raised it."""
     kind, text = type(error).__name__, " ".join(str(error).split())
     described = f"{kind}: {text[:300]}{' ...' * (len(text) > 300)}" if text else kind
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if frame.filename == file] or [
-        frame for frame in frames if not any(part in frame.filename for part in LIBRARY)
-    ]
-    if own:
+    if own := [frame for frame in frames if frame.filename == file]:
         linecache.checkcache(own[-1].filename)
         line = (own[-1].line or "").strip()
         described += f"\nin line {own[-1].lineno}" + (f": {line}" if line else "")
