@@ -204,11 +204,15 @@ def _name_a_missing_question() -> None:
     def of_a_pair(method, thing):
         @functools.wraps(method)
         def checked(self, inputs, *args, **options):
-            is_pair = isinstance(inputs, (tuple, list)) and len(inputs) == 2
-            is_right = is_pair and all(map(is_of_ids, inputs))
-            if not is_right and self.n_in == 2 and "Embedding" in str(self):
-                raise ArgumentError(f"Siamese takes two questions: give a pair of {thing}.")
-            return method(self, inputs, *args, **options)
+            try:
+                return method(self, inputs, *args, **options)
+            except Exception as error:
+                is_pair = isinstance(inputs, (tuple, list)) and len(inputs) == 2
+                is_right = is_pair and all(map(is_of_ids, inputs))
+                if self.n_in != 2 or "Embedding" not in str(self) or is_right:
+                    raise
+                words = f"Siamese takes two questions: give a pair of {thing}."
+                raise ArgumentError(words) from error
 
         return checked
 

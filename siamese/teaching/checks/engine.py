@@ -150,7 +150,7 @@ class Exercise:
         """Scores the function; nothing that it prints or raises gets out (but Ctrl-C does)."""
         try:
             learner = Learner(fn, self.name)
-            if "import trax" in self.source.replace("from", "import"):
+            if "trax" in self.source:
                 importlib.import_module("siamese.course.model")  # no part of the time
             with _quiet():
                 failures, note = self._judged(learner)

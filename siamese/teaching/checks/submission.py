@@ -91,8 +91,9 @@ def _unused(code) -> set[str]:
     return set(arguments) - {step.argval for step in loads if isinstance(step.argval, str)}
 
 
-_USES = ast.Call | ast.keyword | ast.Starred | ast.Tuple | ast.BinOp | ast.Attribute
-_USES |= ast.For | ast.If | ast.While
+_USES = (
+    ast.Call | ast.keyword | ast.Starred | ast.BinOp | ast.Attribute | ast.For | ast.If | ast.While
+)
 
 
 def blank_line(fn: Callable, stopped: bool = False) -> str:
@@ -106,7 +107,6 @@ def blank_line(fn: Callable, stopped: bool = False) -> str:
         nodes = list(ast.walk(ast.parse(source)))
     except SyntaxError:  # a lambda inside a call
         return ""
-    inside = [part for n in nodes if isinstance(n, ast.Subscript) for part in ast.walk(n.slice)]
     stored = [n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
     for node in nodes:
         if isinstance(node, ast.Assign):
@@ -117,7 +117,7 @@ def blank_line(fn: Callable, stopped: bool = False) -> str:
         if place and getattr(node, "arg", "") != "axis":
             several = isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple)
             for part in ast.iter_child_nodes(node.value if several else node):
-                if isinstance(part, ast.Constant) and part.value is None and part not in inside:
+                if isinstance(part, ast.Constant) and part.value is None:
                     return source.splitlines()[part.lineno - 1].strip()
     return ""
 
