@@ -1,13 +1,17 @@
-"""TrainConfig: bounds, presets, flags; what it makes of labelled pairs, and the batches it asks for."""
+"""TrainConfig: bounds, presets, flags; what it makes of labelled pairs; the batches of pairs."""
 
 import argparse
 import dataclasses
+import json
+from collections import Counter
 
 import numpy as np
 import pytest
 from corpus_parts import small_corpus
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from siamese import ArgumentError, DataError, TrainConfig
+from siamese import ArgumentError, DataError, PairBatches, TrainConfig
 from siamese.data.pairs import QuestionPairs
 from siamese.training.config import PRESETS, add_config_flags, changes_from_flags
 from siamese.training.prepare import TRAIN_SHARE, prepare
@@ -139,3 +143,151 @@ def test_labelled_pairs_need_non_duplicates_and_leave_out_those_without_words():
 def test_a_duplicate_without_words_is_refused_with_a_way_to_find_it(config):
     with pytest.raises(DataError, match="`siamese data FILE` says where"):
         prepare(with_blank(1), config, valid=VALID)
+
+
+# ---- PairBatches, with the pairs that it was given as the ground truth ----
+
+PAD = 1
+
+
+def make_pairs(lengths1, lengths2):
+    """Questions whose tokens name their pair, side and place, so that any mix-up shows."""
+    first = [[1000 * i + 10 + k for k in range(n)] for i, n in enumerate(lengths1)]
+    second = [[1000 * i + 510 + k for k in range(n)] for i, n in enumerate(lengths2)]
+    return first, second
+
+
+def rows_of(array):
+    """Each row without the padding behind it, after checking that padding is only there."""
+    rows = []
+    for row in array.tolist():
+        tokens = [token for token in row if token != PAD]
+        assert row == tokens + [PAD] * (len(row) - len(tokens)), "padding between tokens"
+        rows.append(tuple(tokens))
+    return rows
+
+
+def pairs_in(batches):
+    return [pair for b in batches for pair in zip(rows_of(b.q1), rows_of(b.q2), strict=True)]
+
+
+def one_epoch(batches):
+    """The batches of the epoch that begins now."""
+    return [next(batches) for _ in range(batches.pairs // batches.batch_size)]
+
+
+LENGTHS = st.lists(st.tuples(st.integers(1, 12), st.integers(1, 12)), min_size=1, max_size=60)
+OPTIONS = {"batch_size": st.integers(1, 17), "seed": st.integers(0, 5), "swap": st.booleans()}
+OPTIONS = st.fixed_dictionaries(OPTIONS | {"topic_block": st.sampled_from([1, 3, 64])})
+
+
+@settings(max_examples=40)
+@given(LENGTHS, OPTIONS)
+def test_an_epoch_holds_each_pair_at_most_once_and_whole(lengths, options):
+    first, second = make_pairs(*zip(*lengths))
+    order = sorted if options["swap"] else list  # of the two sides of a pair
+    pairs = Counter(tuple(order(pair)) for pair in zip(map(tuple, first), map(tuple, second)))
+    batch_size = options["batch_size"] = min(options["batch_size"], len(first))
+    batches = PairBatches(first, second, **options)
+    for number in range(2):
+        assert batches.state()["epoch"] == number
+        epoch = one_epoch(batches)
+        got = Counter(tuple(order(pair)) for pair in pairs_in(epoch))
+        assert got <= pairs and got.total() == len(first) // batch_size * batch_size
+        for batch in epoch:
+            assert batch.q1.shape == batch.q2.shape == (batch_size, batch.q1.shape[1])
+            assert batch.q1.dtype == batch.q2.dtype == np.int32
+            assert batch.q1.shape[1] in batches.lengths
+
+
+def test_other_pairs_are_left_out_each_epoch():
+    batches = PairBatches(*make_pairs([3] * 10 + [9], [3] * 10 + [9]), 8)
+    seen = [set(pairs_in(one_epoch(batches))) for _ in range(9)]
+    assert len(set.union(*seen)) == 11 and len(set(map(frozenset, seen))) > 3
+
+
+@settings(max_examples=40)
+@given(LENGTHS, OPTIONS, st.integers(0, 25), st.booleans(), st.booleans())
+def test_resume_equals_no_interruption(lengths, options, taken, clustered, labelled):
+    first, second = make_pairs(*zip(*lengths))
+    options = {**options, "batch_size": min(options["batch_size"], len(first))}
+    if clustered:
+        options["clusters"] = [np.arange(len(first)) // 3] * 2
+    if labelled:
+        options |= {"labelled": (first, second, np.arange(len(first)) % 2), "pair_batch_size": 5}
+    whole = PairBatches(first, second, **options)
+    for _ in range(taken):
+        next(whole)
+    state = json.loads(json.dumps(whole.state()))
+    resumed = PairBatches(first, second, **options | {"seed": 99})  # The state brings its own seed.
+    next(resumed)
+    resumed.restore(state)
+    assert resumed.state() == state
+    for _ in range(12):
+        for ours, theirs in zip(next(resumed), next(whole), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
+
+CLUSTERED = st.lists(
+    st.tuples(st.integers(1, 6), st.integers(-1, 9), st.integers(-1, 9)), min_size=2, max_size=60
+)
+
+
+@settings(max_examples=40)
+@given(CLUSTERED, st.integers(1, 16), st.booleans(), st.sampled_from([0, 2**40]))
+def test_mask_marks_every_pair_of_one_cluster_and_no_other(drawn, batch_size, swap, offset):
+    lengths, *both = map(np.array, zip(*drawn))
+    one, two = (np.where(side < 0, side, side + offset) for side in both)
+    first, second = make_pairs(lengths, lengths)
+    cluster_of = dict(zip(map(tuple, [*first, *second]), [*one.tolist(), *two.tolist()]))
+    batch_size = min(batch_size, len(first))
+    batches = PairBatches(first, second, batch_size, clusters=(one, two), swap=swap)
+    for batch in one_epoch(batches):
+        left, right = ([cluster_of[row] for row in rows_of(side)] for side in (batch.q1, batch.q2))
+        expected = [[i != j and a >= 0 and a == b for j, b in enumerate(right)]
+                    for i, a in enumerate(left)]  # fmt: skip
+        assert batch.false_negative_mask.dtype == bool
+        np.testing.assert_array_equal(batch.false_negative_mask, expected)
+
+
+def test_labelled_pairs_go_with_each_batch_and_are_drawn_evenly():
+    first, second = make_pairs([3] * 40 + [9] * 40, [4] * 40 + [8] * 40)
+    labelled1, labelled2 = make_pairs([2] * 30 + [7] * 30, [4] * 30 + [9] * 30)
+    labels = np.arange(60) % 3 == 0
+    table = {(tuple(a), tuple(b)): int(label) for a, b, label in zip(labelled1, labelled2, labels)}
+    labelled = (labelled1, labelled2, labels)
+    batches = PairBatches(first, second, 8, labelled=labelled, pair_batch_size=6)
+    drawn = Counter()
+    for batch in one_epoch(batches):
+        assert batch._fields == ("q1", "q2", "labelled_q1", "labelled_q2", "is_duplicate")
+        assert batch.labelled_q1.shape == batch.labelled_q2.shape == (6, batch.q1.shape[1])
+        assert batch.is_duplicate.dtype == np.int32
+        got = list(zip(rows_of(batch.labelled_q1), rows_of(batch.labelled_q2)))
+        assert [table[pair] for pair in got] == batch.is_duplicate.tolist()
+        drawn.update(got)
+    # Five batches of each length draw 30 of its 30 labelled pairs: each once.
+    assert drawn == Counter(dict.fromkeys(table, 1))
+    # Shorter and longer ones than all others are drawn too.
+    pairs, labelled = make_pairs([5] * 8, [5] * 8), ([[2], [3] * 11], [[4], [5] * 9], [0, 1])
+    batch = next(PairBatches(*pairs, 4, labelled=labelled, pair_batch_size=7))
+    assert batch.q1.shape == (4, 5) and batch.labelled_q1.shape == (7, 11)
+    assert set(batch.is_duplicate.tolist()) == {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"batch_size": 0}, "batch_size"),
+        ({"clusters": [1, 2, 3]}, r"clusters must be integers, \[2, 3\]"),
+        ({"batch_size": 4}, "3 duplicates make no batch of 4.*--batch-size"),
+        ({"labelled": ([[2]], [[2]], [2])}, "labelled is_duplicate must be 0 or 1"),
+        ({"labelled": ([[2]], [[2]], [0, 1])}, "1 labelled pairs, and 2 labels"),
+        ({"labelled": ([[2]], [[]], [1])}, "labelled q2.*empty question"),
+        ({"q1": [[2]]}, "q1 holds 1 questions and q2 holds 3"),
+        ({"q1": [[2], ["a"], [3]]}, "q1.*integer token ids"),
+    ],
+)
+def test_bad_arguments_are_refused_at_the_call(arguments, message):
+    first, second = make_pairs([3, 4, 5], [3, 4, 5])
+    with pytest.raises((ArgumentError, DataError), match=message):
+        PairBatches(**{"q1": first, "q2": second, "batch_size": 1, **arguments})
