@@ -97,8 +97,12 @@ def train_model(
                 f"{name} must be an endless iterator of batches, such as data_generator(...), not "
                 f"{_name_of(generator)}."
             )
-    if lr_schedule is not None and not callable(lr_schedule):
-        raise ArgumentError(f"lr_schedule must be a function of the step, not {lr_schedule!r}.")
+    schedule = lr_schedule or trax.lr.warmup_and_rsqrt_decay(400, 0.01)
+    try:
+        inspect.signature(schedule).bind(1)  # What makes a schedule needs other arguments.
+    except TypeError:
+        what = f"a function of the step, not {_name_of(schedule)}"
+        raise ArgumentError(f"lr_schedule must be {what}.") from None
     with keeping_generators():
         model, loss, metric = Siamese(), TripletLoss(), TripletLoss()
         optimizer = trax.optimizers.Adam(0.01)
@@ -110,7 +114,7 @@ def train_model(
         labeled_data=train_generator,
         loss_layer=loss,
         optimizer=optimizer,
-        lr_schedule=lr_schedule or trax.lr.warmup_and_rsqrt_decay(400, 0.01),
+        lr_schedule=schedule,
     )
     eval_task = training.EvalTask(labeled_data=val_generator, metrics=[metric])
     return Loop(

@@ -105,7 +105,8 @@ def test_the_callers_random_generators_stay_as_they_were():
         ({"val": [1, 2]}, "val_generator must be an endless iterator .* not list"),
         ({"val": generators}, "val_generator must be .* not the function generators"),
         ({"train": data_generator}, "train_generator must be .* not the function data_generator"),
-        ({"schedule": 0.01}, "lr_schedule must be a function of the step, not 0.01"),
+        ({"schedule": 0.01}, "lr_schedule must be a function of the step, not float"),
+        ({"schedule": trax.lr.warmup_and_rsqrt_decay}, "not the function warmup_and_rsqrt_decay"),
         ({"schedule": abs, "train": generators}, "train_generator must be .* not the function gen"),
     ],
 )
