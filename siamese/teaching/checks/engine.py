@@ -256,7 +256,9 @@ class Exercise:
         """The sentence of the learner's mistake; empty where none fits."""
         rights = [self.expected(form) for form in self.answers.values()]
         order = sorted(range(len(results)), key=lambda i: i not in wrong)
-        order = [i for i in order if getattr(results[i], "key", "") != "TooSlow"]
+        # A later case that explains itself, such as nothing printed, may be a mistake of its own.
+        explained = {i for i in wrong[1:] if getattr(results[i], "hint", "")}
+        order = [i for i in order if i not in explained and getattr(results[i], "key", "") != "TooSlow"]
         if 2 * len(order) < len(results) or order[0] not in wrong:
             return self._apparent(results, rights, wrong, learner)
 
@@ -287,7 +289,7 @@ class Exercise:
         first = results[wrong[0]]
         if isinstance(first, Fault):
             return first.hint
-        unused = sorted(learner.unused - {"mode"})
+        unused = sorted(learner.unused - {"mode", "verbose"})
         if unused and learner.changed() is None:
             return f"it never uses its argument {unused[0]}: is a variable of the notebook used?"
         arrays = [results[i] for i in wrong if isinstance(results[i], np.ndarray)]
