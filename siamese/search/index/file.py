@@ -131,6 +131,7 @@ class IndexFile:
             self._db.execute("pragma synchronous = full")
             if tables and not self.read_only:
                 self._db.execute("pragma journal_mode = wal")
+            self._file = place, os.path.exists(place) and os.stat(place)
 
     def close(self) -> None:
         """Closes the connection; the last one leaves the database in its one file."""
@@ -168,6 +169,13 @@ class IndexFile:
                 self._open()
             if change and self.read_only:
                 raise CheckpointError(f"{self.path} cannot be changed: {self.read_only}.")
+            place, stat = self._file
+            if (
+                change
+                and stat
+                and not (os.path.exists(place) and os.path.samestat(os.stat(place), stat))
+            ):
+                raise CheckpointError(f"{self.path} was removed or replaced. Open it again.")
             self._db.execute("begin immediate" if change else "begin")
             with self._db:  # It commits, or rolls back after an exception.
                 yield self._db
