@@ -16,8 +16,7 @@ import siamese
 from siamese.cli.main import main
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-SHARED = Path(__file__).resolve().parents[2] / "shared"
-
+QUORA = Path(__file__).resolve().parents[2] / "shared" / "data" / "quora"
 ALLOWED_SKIPS = Path(__file__).parent / "helpers" / "allowed_skips.txt"
 
 
@@ -63,17 +62,11 @@ def numpy_runs_small_towers(request):
 
 
 @pytest.fixture(scope="session")
-def shared() -> Path:
-    """The folder beside the repository with real pairs; tests that ask for it are skipped without it."""
-    if not (SHARED / "data" / "quora" / "questions.csv.gz").exists():
+def quora() -> Path:
+    """The folder of Quora's real pairs; tests that ask for it are skipped without it."""
+    if not (QUORA / "questions.csv.gz").exists():
         pytest.skip("needs ../shared/data/quora, which may not be redistributed")
-    return SHARED
-
-
-@pytest.fixture(scope="session")
-def quora_csv(shared) -> Path:
-    """The real Quora rows, gzipped, in the course's columns."""
-    return shared / "data" / "quora" / "questions.csv.gz"
+    return QUORA
 
 
 @pytest.fixture(scope="module")

@@ -160,18 +160,18 @@ def test_split_rows_is_the_courses_and_counts_rows_that_were_left_out(tmp_path):
 
 
 @pytest.mark.quora
-def test_the_real_file(quora_csv, shared):
-    quora = read_pairs(quora_csv)
-    assert len(quora) == 113_100 and not quora.report.findings
-    assert int(quora.is_duplicate.sum()) == 91_907 and quora.ids[-1] == "113099"
-    joined = clusters(quora)
+def test_the_real_file(quora):
+    pairs = read_pairs(quora / "questions.csv.gz")
+    assert len(pairs) == 113_100 and not pairs.report.findings
+    assert int(pairs.is_duplicate.sum()) == 91_907 and pairs.ids[-1] == "113099"
+    joined = clusters(pairs)
     assert len(joined.questions) == joined.sizes.sum() == 144_593
     assert len(joined.sizes) == 80_254 and joined.sizes.max() == 103
     assert len(joined.conflict_rows) == 4
-    ranges = json.loads((shared / "data" / "quora" / "splits.json").read_text())["rows"]
-    assert quora.split_rows(105_119, 7_981)[1].ids == quora.rows(*ranges["test"]).ids
-    parts = quora.split_by_cluster((0.8, 0.1, 0.1), seed=5)
-    assert [len(part) / len(quora) for part in parts] == pytest.approx([0.8, 0.1, 0.1], abs=1e-3)
+    ranges = json.loads((quora / "splits.json").read_text())["rows"]
+    assert pairs.split_rows(105_119, 7_981)[1].ids == pairs.rows(*ranges["test"]).ids
+    parts = pairs.split_by_cluster((0.8, 0.1, 0.1), seed=5)
+    assert [len(part) / len(pairs) for part in parts] == pytest.approx([0.8, 0.1, 0.1], abs=1e-3)
 
 
 @pytest.mark.parametrize(

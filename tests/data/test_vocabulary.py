@@ -1,8 +1,5 @@
 """word_tokenize against NLTK itself; the vocabulary against the course's own loop."""
 
-import csv
-import gzip
-import itertools
 import json
 import pickle
 import zlib
@@ -15,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from programs import output_of
 
+from siamese.data.pairs import read_pairs
 from siamese.data.tokenizer import fast_path, word_tokenize
 from siamese.data.vocabulary import Vocabulary, tokenize_questions
 from siamese.errors import ArgumentError
@@ -62,18 +60,17 @@ def test_nltk_is_imported_by_many_threads():
 
 @pytest.mark.quora
 @pytest.mark.slow
-def test_quora_questions_equal_nltk_with_its_own_data(quora_csv, shared):
+def test_quora_questions_equal_nltk_with_its_own_data(quora):
     """The packaged parameters here; in another process NLTK with the real punkt_tab."""
-    with gzip.open(quora_csv, "rt", encoding="utf-8", newline="") as file:
-        texts = [row["question1"] for row in itertools.islice(csv.DictReader(file), 2000)]
+    texts = read_pairs(quora / "questions.csv.gz").question1[:2000]
     code = f"""{QUICK_NLTK}
         import json, nltk
         nltk.data.find("tokenizers/punkt_tab/english/")
         tokens = [nltk.word_tokenize(text) for text in json.load(sys.stdin)]
         json.dump(tokens, sys.stdout)
     """
-    options = {"stdin": json.dumps(texts), "NLTK_DATA": str(shared / "data" / "nltk_data")}
-    answer = output_of(code, **options)
+    folder = quora.with_name("nltk_data")
+    answer = output_of(code, stdin=json.dumps(texts), NLTK_DATA=str(folder))
     assert sum(fast_path(text) is not None for text in texts) / len(texts) > 0.9
     for text, tokens in zip(texts, json.loads(answer), strict=True):
         assert word_tokenize(text) == tokens, text

@@ -8,11 +8,9 @@ tests/course/notebooks, the loss of 2023 is written out below. Weights are dicts
 import ast
 import json
 import random
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections import namedtuple
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import trax
@@ -29,10 +27,9 @@ STEPS = 50
 # The course's own setting, whose loss stays near 0.5 for its first 50 steps, and a quicker one whose loss
 # falls, because its LSTM starts with a bias on the forget gate only: a drift must show in either.
 SETTINGS = {"course": {"d_model": 128, "batch": 256}, "quick": {"d_model": 16, "batch": 64}}
-Weights = dict[str, np.ndarray]
 
 
-def functions(*changes: tuple[str, str]) -> dict[str, Any]:
+def functions(*changes):
     """The functions of the assignment's notebook, with (old, new) pieces of its source exchanged."""
     source = ASSIGNMENT.read_text().replace("import pandas as pd\n", "")
     for old, new in changes:
@@ -41,7 +38,7 @@ def functions(*changes: tuple[str, str]) -> dict[str, Any]:
     tree = ast.parse(source)
     kinds = ast.Import, ast.ImportFrom, ast.FunctionDef
     tree.body = [node for node in tree.body if isinstance(node, kinds)]
-    names: dict[str, Any] = {}
+    names = {}
     exec(compile(tree, str(ASSIGNMENT), "exec"), names)
     return names
 
@@ -54,12 +51,8 @@ OWN_SCHEDULE = (
 # Of the edition of 2021, where the last, short batch counts and the vocabulary stays as it is.
 RIGHT = functions(
     ("for j in range(batch_size)", "for j in range(min(batch_size, len(y) - i))"),
-    (
-        "[vocab[word] for word in nltk.word_tokenize(q",
-        "[vocab.get(word, 0) for word in nltk.word_tokenize(q",
-    ),
-    # The answer of a batch of one is [[True]].
-    ("np.dot(v1[0], v2[0].T)", "np.dot(v1, v2.T)"),
+    ("[vocab[word] for word in nltk.word_tok", "[vocab.get(word, 0) for word in nltk.word_tok"),
+    ("np.dot(v1[0], v2[0].T)", "np.dot(v1, v2.T)"),  # The answer of a batch of one is [[True]].
     ("bool(d > threshold)", "d > threshold"),
     *OWN_SCHEDULE,
 )
@@ -78,11 +71,11 @@ def loss_of_2023(v1, v2, margin=0.25):
     return fastnp.sum(terms[0] + terms[1])
 
 
-LOSSES: dict[int, Callable] = {2022: COURSE["TripletLossFn"], 2023: loss_of_2023}
+LOSSES = {2022: COURSE["TripletLossFn"], 2023: loss_of_2023}
 
 
 @cache
-def corpus() -> tuple[list, Vocabulary]:
+def corpus():
     """The token ids of both questions of the embedded corpus' duplicates, and the vocabulary."""
     pairs = embedded_corpus().train.duplicates()
     sides = [[word_tokenize(q) for q in side] for side in (pairs.question1, pairs.question2)]
@@ -90,7 +83,7 @@ def corpus() -> tuple[list, Vocabulary]:
     return [[vocab.encode(q) for q in side] for side in sides], vocab
 
 
-def batches_and_vocabulary(batch: int) -> tuple[list, Vocabulary]:
+def batches_and_vocabulary(batch):
     """STEPS + 1 batches (q1, q2) of the corpus in the course's order, and the vocabulary."""
     sides, vocab = corpus()
     random.seed(34)
@@ -98,29 +91,19 @@ def batches_and_vocabulary(batch: int) -> tuple[list, Vocabulary]:
     return [next(generator) for _ in range(STEPS + 1)], vocab
 
 
-def schedule(setting: str) -> Callable[[int], float]:
+def schedule(setting):
     """The course's learning rate, or in the quick setting a constant one."""
     is_quick = setting == "quick"
     return (lambda step: 0.01) if is_quick else trax.lr.warmup_and_rsqrt_decay(400, 0.01)
 
 
-@dataclass(frozen=True)
-class StockStep:
-    """One step of stock Trax: what it starts from, and what it makes of that."""
-
-    step: int  # From 1, as Trax counts; its Adam corrects the moments with step + 1.
-    batch: tuple[np.ndarray, np.ndarray]
-    learning_rate: float
-    weights: Weights
-    first_moments: Weights  # Adam's slots m and v.
-    second_moments: Weights
-    loss: float  # 2022: the mean over the batch; 2023: the sum.
-    new_weights: Weights
-    new_first_moments: Weights
-    new_second_moments: Weights
+# One step of stock Trax, counted from 1: what it starts from (the moments are Adam's slots m and v), and
+# what it makes of that. The loss is of 2022 the mean over the batch, of 2023 the sum.
+FIELDS = "step batch learning_rate weights first_moments second_moments loss new_weights"
+StockStep = namedtuple("StockStep", FIELDS)
 
 
-def stock_steps(edition: int, steps: int = STEPS, setting: str = "course") -> Iterator[StockStep]:
+def stock_steps(edition, steps=STEPS, setting="course"):
     """Trains the assignment's model for `steps` (at most 50) and yields each step with its arrays.
 
     The random seed is 34, and in the quick setting the LSTM's bias another. The batches are those of
@@ -139,10 +122,10 @@ def stock_steps(edition: int, steps: int = STEPS, setting: str = "course") -> It
         loop._step = step
         loss = float(loop._run_one_step(0, False)[0])
         rate = float(loop._tasks[0].learning_rate(step))
-        yield StockStep(step, batches[step], rate, *before, loss, *_arrays(loop))
+        yield StockStep(step, batches[step], rate, *before, loss, _arrays(loop)[0])
 
 
-def start_on_the_forget_gate(loop: training.Loop) -> None:
+def start_on_the_forget_gate(loop):
     """Sets the LSTM's bias to 1 on the forget gate and to 0 on the others (i, j, f, o)."""
     arrays = tower_weights(loop.model)
     gates = np.repeat(np.array([0, 0, 1, 0], np.float32), len(arrays["lstm/bias"]) // 4)
@@ -150,7 +133,7 @@ def start_on_the_forget_gate(loop: training.Loop) -> None:
     loop.update_weights_and_state(weights=loop.model.weights)
 
 
-def losses_of(loop: training.Loop, steps: int) -> list[float]:
+def losses_of(loop, steps):
     """The loss of every step."""
     losses = []
     for _ in range(steps):
@@ -159,12 +142,9 @@ def losses_of(loop: training.Loop, steps: int) -> list[float]:
     return losses
 
 
-def _arrays(loop: training.Loop) -> tuple[Weights, Weights, Weights]:
+def _arrays(loop):
     """The model's weights and Adam's two moments of each, by name."""
-    moments = [slot for slot in loop._trainer_per_task[0].slots if len(slot)]
-    names = ("embedding", "lstm/kernel", "lstm/bias")
-    first, second = (
-        {name: np.array(slot[i]) for name, slot in zip(names, moments, strict=True)} for i in (0, 1)
-    )
-    weights = {name: np.array(array) for name, array in tower_weights(loop.model).items()}
-    return weights, first, second
+    weights = tower_weights(loop.model)
+    moments = zip(*(slot for slot in loop._trainer_per_task[0].slots if len(slot)), strict=True)
+    kinds = weights.values(), *moments
+    return [dict(zip(weights, map(np.array, arrays), strict=True)) for arrays in kinds]
