@@ -71,7 +71,6 @@ def quora() -> Path:
 
 @pytest.fixture(scope="module")
 def browser():
-    """A headless Chromium, through Playwright."""
     playwright = pytest.importorskip("playwright.sync_api")
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:

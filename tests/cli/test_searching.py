@@ -18,7 +18,6 @@ EVIL = "how \x1b]0;owned\x07\x1b[31m far ?"
 
 @pytest.fixture
 def old(tmp_path, run):
-    """An index of five questions, two pairs of equal ones."""
     lines = ["5,how far ?,me", "6,how far ?,you", "7,what is rice,=x", "8,what is rice,y"]
     lines = ["id,question,by", *lines, "9,how do i cook,z", "10,,z"]
     (tmp_path / "old.csv").write_text("\n".join(lines))
@@ -207,7 +206,6 @@ def test_one_question_of_each_group_is_kept_by_a_rule(tmp_path, rows, refused):
 
 
 def test_pairs_that_differ_in_a_number_a_negation_or_a_name(tmp_path, rows):
-    """tests/search/test_detector.py has more of them."""
     (tmp_path / "q.txt").write_text("how far is 3\nhow far is 4\nHow Far Is 4\nit is not 4\n")
     command = ["duplicates", "q.txt", "--model", "model", "--threshold", "-1", "--differences"]
     table = {(row["id1"], row["id2"]): row["differs"] for row in rows(*command)}

@@ -18,8 +18,6 @@ ZEROS = 120 << 20  # What the bombs unpack to: 120 MB from some hundred kilobyte
 
 
 class Calls:
-    """Pickles as a call of any function."""
-
     def __init__(self, function, *arguments):
         self.call = (function, arguments)
 
@@ -28,7 +26,6 @@ class Calls:
 
 
 def text(content: str | bytes) -> bytes:
-    """The opcode of a text."""
     raw = content.encode() if isinstance(content, str) else content
     return b"X" + struct.pack("<I", len(raw)) + raw
 
@@ -138,13 +135,11 @@ def bomb(head: bytes) -> bytes:
 
 
 def image_header(size: int) -> bytes:
-    """The head of a .npy image of so many bytes."""
     header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({size},), }}\n".encode()
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header
 
 
 def write_corpus(directory: Path) -> list[Path]:
-    """Writes all of them into `directory`; returns the files."""
     directory.mkdir(parents=True, exist_ok=True)
     canary = directory / "CANARY"
     files = {f"{name}.pkl.gz": gzip.compress(content, 2) for name, content in pickles(canary)}

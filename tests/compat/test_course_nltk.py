@@ -16,7 +16,6 @@ SENTENCES = ["Mr. Smith can't go.", "Why?", "It costs $3.50!"]
 
 @pytest.fixture
 def no_data(monkeypatch):
-    """NLTK finds no model of its own."""
     monkeypatch.setattr(nltk.data, "path", [])
     nltk.tokenize._get_punkt_tokenizer.cache_clear()
     yield

@@ -32,14 +32,12 @@ def unit(x):
 
 
 def learners(normalize=unit, mean=None, size=D):
-    """The model as a learner writes it, or with another layer in a place."""
     last = mean or tl.Mean(axis=1), tl.Fn("Normalize", normalize)
     tower = tl.Serial(tl.Embedding(VOCAB, D), tl.LSTM(size), *last)
     return tl.Parallel(tower, tower)
 
 
 def models(make=lambda: Siamese(VOCAB, D)):
-    """A faster model and a stock one with the same weights."""
     pair = fast_forward(make()), make()
     for model in pair:
         set_tower_weights(model, arrays())

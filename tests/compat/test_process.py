@@ -17,7 +17,7 @@ import gc, json, locale, logging, os, random, signal, sys, threading, warnings
 random.seed(1)
 
 def state():
-    root, jax = logging.getLogger(), sys.modules.get("jax")
+    root, jax, numpy = logging.getLogger(), *map(sys.modules.get, ("jax", "numpy"))
     return {
         "environment": dict(os.environ), "folder": os.getcwd(), "path": sys.path,
         "root logger": [root.level, [str(handler) for handler in root.handlers]],
@@ -27,6 +27,7 @@ def state():
         "stdout": str(sys.stdout), "stderr": str(sys.stderr), "recursion": sys.getrecursionlimit(),
         "collector": gc.get_threshold(), "locale": locale.setlocale(locale.LC_ALL),
         "random": str(random.getstate()), "threads": threading.active_count(),
+        "seeded anew": numpy and str(numpy.random.get_state()),
         "warnings": [str(rule) for rule in warnings.filters],
         "finders": [getattr(finder, "__name__", type(finder).__name__) for finder in sys.meta_path],
         "jax": jax and {name: str(value) for name, value in jax.config.values.items()},
@@ -67,7 +68,11 @@ print(json.dumps(state()))
     assert ours["finders"] == ["_Hooks", *plain["finders"]]
     added = [rule for rule in ours["warnings"] if rule not in plain["warnings"]]
     assert len(added) == 2 and all("trax" in rule for rule in added)
-    assert {name for name in plain if ours[name] != plain[name]} == {"finders", "warnings"}
+    assert {name for name in plain if ours[name] != plain[name]} == {
+        "finders",
+        "seeded anew",
+        "warnings",
+    }
     assert {name for name in before if before[name] != after[name]} == set()
     assert before["memory kept"] is False
 

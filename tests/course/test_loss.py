@@ -169,10 +169,6 @@ def test_the_documents_numbers(run):
         options = dict(zip(("closest", "reduction", "direction"), words))
         loss = run(loss_from_scores)(golden.SCORES, **options)
         assert float(loss) == pytest.approx(expected, abs=golden.LOSS_TOLERANCE)
-    for *words, expected in golden.ASSIGNMENT:
-        options = dict(zip(("closest", "reduction"), words))
-        loss = run(TripletLossFn)(golden.ASSIGNMENT_V1, golden.ASSIGNMENT_V2, **options)
-        assert float(loss) == pytest.approx(expected, abs=golden.LOSS_TOLERANCE)
 
 
 def test_the_broadcasting_mistake_of_document_000_is_caught():

@@ -88,14 +88,6 @@ def test_it_is_trax_s_loop_with_trax_s_figures(tmp_path, capsys):
     assert stock(str(tmp_path / "ours")).step == 3
 
 
-def test_the_callers_random_generators_stay_as_they_were():
-    train, valid = drawn_batches()
-    python, numpy = random.getstate(), np.random.get_state()[1].tolist()
-    train_model(light_model, TripletLoss, train, valid, None).run(2)
-    assert random.getstate() == python
-    assert np.random.get_state()[1].tolist() == numpy
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

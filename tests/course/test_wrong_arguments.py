@@ -13,7 +13,6 @@ from siamese.errors import ArgumentError, DataError, ShapeError
 
 
 def gives(*shapes):
-    """A model that returns arrays of these shapes."""
     return lambda pair: tuple(map(np.ones, shapes))
 
 

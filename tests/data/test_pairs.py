@@ -112,18 +112,15 @@ def closure(rows, **options):
     return words
 
 
-@pytest.mark.parametrize(
-    ("duplicates", "others", "expected"),
-    [
+def test_the_pairs_that_follow_from_labels():
+    for duplicates, others, expected in (
         ("ab bc cd lm mn", "", ["ac", "ad", "bd", "ln"]),
         ("", "ab", []),
         ("ab bc lm mn", "ac", ["ln"]),  # a label against it
         ("ab bd", "ac", ["ad"]),  # a pair labelled different beside
-    ],
-)
-def test_the_pairs_that_follow_from_labels(duplicates, others, expected):
-    rows = [(*pair, 1) for pair in duplicates.split()] + [(*pair, 0) for pair in others.split()]
-    assert sorted(closure(rows)) == expected
+    ):
+        rows = [(*pair, 1) for pair in duplicates.split()] + [(*pair, 0) for pair in others.split()]
+        assert sorted(closure(rows)) == expected
 
 
 def test_a_large_cluster_gives_a_bounded_random_choice():
@@ -174,9 +171,10 @@ def test_the_real_file(quora):
     assert [len(part) / len(pairs) for part in parts] == pytest.approx([0.8, 0.1, 0.1], abs=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
+def test_a_table_in_memory_is_refused_with_this_sentence():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"question1": ["A?", "C?"], "question2": ["B?", "D?"], "label": [1, 0]})
+    for change, message in (
         (lambda frame: frame.assign(label=[1, None]), "the DataFrame, row 2: is_duplicate"),
         (lambda frame: frame.iloc[:, [0, 1, 2, 2]], "the DataFrame has several columns of one name: "),
         (lambda frame: {"question1": ["a?"] * 9, "label": [1]}, r"lengths \(question1 9, label 1\)"),
@@ -186,13 +184,9 @@ def test_the_real_file(quora):
         (lambda frame: {"question": {"a", "b"}}, "a list of values"),
         (lambda frame: ["How?"], "the list is neither a path nor a table"),
         (lambda frame: type("Lazy", (), {"columns": [], "collect": 0})(), "a lazy one must be collected"),
-    ],
-)  # fmt: skip
-def test_a_table_in_memory_is_refused_with_this_sentence(change, message):
-    pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame({"question1": ["A?", "C?"], "question2": ["B?", "D?"], "label": [1, 0]})
-    with pytest.raises(DataError, match=message):
-        read_pairs(change(frame))
+    ):  # fmt: skip
+        with pytest.raises(DataError, match=message):
+            read_pairs(change(frame))
 
 
 def similar(asked, clusters=None, seed=0):

@@ -89,13 +89,11 @@ NUMBERS = count()
 
 
 def posts(size: int, *lines: str) -> list[str]:
-    """Posts whose first lines are all different."""
     return ["\n".join([f"How do I solve number {next(NUMBERS)}?", *lines]) for _ in range(size)]
 
 
-@pytest.mark.parametrize(
-    "texts, expected",
-    [
+def test_what_counts_as_a_repeated_line():
+    for texts, expected in (
         (posts(450, SIGNATURE) + posts(6, TEMPLATE) + posts(143), {SIGNATURE: 450, TEMPLATE: 6}),
         (posts(450, SIGNATURE) + posts(6, TEMPLATE) + posts(144), {SIGNATURE: 450}),  # just 1 %
         (posts(120) + posts(2, TEMPLATE), {}),  # two duplicates may share a line
@@ -104,10 +102,8 @@ def posts(size: int, *lines: str) -> list[str]:
         ([SIGNATURE + "\n"] * 200, {}),  # a text of one line
         (posts(100, "  SENT  from my phone") + posts(100, SIGNATURE + " \r"), {SIGNATURE: 200}),
         ([f"<p>Why {n}?</p><p>{SIGNATURE}</p>" for n in range(200)], {f"<p>{SIGNATURE}</p>": 200}),
-    ],
-)
-def test_what_counts_as_a_repeated_line(texts, expected):
-    assert repeated_lines(texts) == expected
+    ):
+        assert repeated_lines(texts) == expected
 
 
 def test_lines_are_left_out_whatever_their_blanks_and_case():

@@ -32,7 +32,6 @@ each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.rel
 
 
 def blocks(page: Path, *kinds: str) -> list[str]:
-    """The texts of a page's fenced blocks of these kinds."""
     found = FENCE.finditer(page.read_text(encoding="utf-8"))
     return [block["text"] for block in found if block["kind"].strip() in kinds]
 
@@ -165,10 +164,7 @@ def test_the_example_ranks_the_duplicates_among_a_projects_issues_first():
     assert all(pair.is_duplicate == (pair.similarity > 0.6) for pair in pairs)
 
 
-# ---- The README: its length, its commands in order, word by word ----
-
-
-def test_a_stranger_reads_it_and_the_pages_to_their_end():
+def test_a_stranger_reads_the_readme_and_the_pages_to_their_end():
     lines = {page: len(page.read_text(encoding="utf-8").splitlines()) for page in PAGES}
     assert lines[ROOT / "README.md"] <= 110
     assert sum(count for page, count in lines.items() if DOCS in page.parents) <= 1500
@@ -178,7 +174,7 @@ def test_a_stranger_reads_it_and_the_pages_to_their_end():
 
 
 @pytest.mark.slow
-def test_its_commands_run_in_order(tmp_path):
+def test_the_commands_of_the_readme_run_in_order(tmp_path):
     output = run_readme.run(tmp_path, installed=True)
     assert "38 groups of 80 questions, the largest of 4" in output
     assert "How can I reset the password for my account?" in output
@@ -187,8 +183,6 @@ def test_its_commands_run_in_order(tmp_path):
     assert (tmp_path / "runs" / "mine" / "model.safetensors").exists()
     assert (tmp_path / "groups.csv").read_text(encoding="utf-8").startswith("group,")
 
-
-# ---- Turns of phrase that do not come back, in pages, messages, docstrings and notebooks ----
 
 SOURCES = ("siamese/**/*.py", "siamese/**/*.html", "notebooks/src/*.py", "examples/*.py")
 TEXTS = [*PAGES, *(path for pattern in SOURCES for path in ROOT.glob(pattern))]

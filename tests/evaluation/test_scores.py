@@ -50,9 +50,8 @@ def test_metrics_equal_scikit_learn_and_no_cut_is_better_than_the_best(pairs, cu
     assert np.mean((scores > best_threshold(scores, labels)) == labels) == pytest.approx(best)
 
 
-@pytest.mark.parametrize(
-    ("scores", "labels", "threshold", "error", "says"),
-    [
+def test_wrong_input():
+    for scores, labels, threshold, error, says in (
         ([], [], 0.5, DataError, "no pairs"),
         ([0.1, 0.2], [1], 0.5, DataError, "2 scores and 1 labels"),
         ([0.1, float("nan")], [1, 0], 0.5, ArgumentError, r"scores\[1\] is nan"),
@@ -60,11 +59,9 @@ def test_metrics_equal_scikit_learn_and_no_cut_is_better_than_the_best(pairs, cu
         ([0.1, 0.2], [1, 1], 0.5, DataError, "All 2 pairs are duplicates"),
         ([[0.1, 0.2]], [1, 0], 0.5, ArgumentError, "flat"),
         ([0.1, 0.2], [0, 1], float("nan"), ArgumentError, "threshold"),
-    ],
-)
-def test_wrong_input(scores, labels, threshold, error, says):
-    with pytest.raises(error, match=says):
-        evaluate_scores(scores, labels, threshold)
+    ):
+        with pytest.raises(error, match=says):
+            evaluate_scores(scores, labels, threshold)
 
 
 def test_the_best_threshold_lies_midway_between_scores_or_beyond_all():

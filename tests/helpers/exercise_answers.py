@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+import siamese
 from siamese.teaching import checks
 from siamese.teaching.checks.tables import solutions
 
@@ -37,8 +38,6 @@ def one_buffer(Q1, Q2, batch_size, pad=1, shuffle=True):
 
 
 def library_sum(v1, v2, margin=0.25):
-    import siamese
-
     return siamese.TripletLossFn(v1, v2, margin) + siamese.TripletLossFn(v2, v1, margin)
 
 

@@ -85,13 +85,6 @@ _A, _B = matrix("""
     0.5178918 0.57543534 0.63297887
 """)
 ASSIGNMENT_V1, ASSIGNMENT_V2 = np.array([_A, -_B]), np.array([_A, _B])
-# (closest, reduction, expected)
-ASSIGNMENT = [
-    ("hardest", "mean", 0.5),
-    ("semi_hard", "sum", 0.703508),
-    ("semi_hard", "mean", 0.351754),
-    ("hardest", "sum", 1.0),
-]
 
 _TOWER = "  Serial[\n    Embedding_41699_128\n    LSTM_128\n    Mean\n    Normalize\n  ]\n"
 MODEL_PRINTED = f"Parallel_in2_out2[\n{_TOWER}{_TOWER}]"

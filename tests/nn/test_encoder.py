@@ -73,8 +73,6 @@ def test_dropout_zeroes_its_share_and_keeps_the_mean():
     assert (words == 0).sum() / 4000 == pytest.approx(0.2, abs=0.02)
 
 
-# ---- The LSTM, in value and gradient ----
-
 BATCH, LENGTH, WORDS, D_IN, HIDDEN = 5, 7, 6, 3, 4
 # Word 5 stands nowhere, the others several times.
 PLACES = np.random.RandomState(1).randint(0, WORDS - 1, (BATCH, LENGTH))

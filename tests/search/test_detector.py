@@ -190,9 +190,6 @@ def test_files_name_their_encoder_and_refuse_another_fingerprint(tmp_path):
         DuplicateDetector.load(path)
 
 
-# ---- Explanations: each effect is the similarity without the word ----
-
-
 def test_effects_are_what_leaving_a_word_out_changes():
     detector = make_detector(threshold=0.5, mask_padding=False)
     one, two = "how do i cook rice ?", "what is the xyzzy way ?"

@@ -30,7 +30,6 @@ def detector():
 
 @pytest.fixture
 def path(detector, tmp_path):
-    """The file of an index of one question."""
     QuestionIndex.build(detector, ["how far"], path=tmp_path / "i").close()
     return tmp_path / "i"
 
@@ -42,9 +41,6 @@ def contents(index):
 def ids_of(index, *args, **options):
     entries, groups = index.entries, index.grouped(*args, **options).groups
     return {frozenset(entries[m.row]["id"] for m in group) for group in groups}
-
-
-# ---- Questions, ids, columns ----
 
 
 @pytest.mark.parametrize("in_memory", [True, False])
@@ -145,9 +141,6 @@ def test_additions_and_removals_are_those_of_a_dict(detector, tmp_path, in_memor
                 assert all(expected[hit.id] == hit.question for hit in hits)
 
 
-# ---- Settings, groups, answers ----
-
-
 def test_groups_of_a_former_threshold_go(detector, path):
     reader, writer = (QuestionIndex.open(path, detector) for _ in range(2))
     writer.grouped(0.5)
@@ -210,9 +203,6 @@ def test_answers_bind_groups_at_once_until_they_are_taken_back(detector, tmp_pat
     assert len(index.answers()) == 2
     assert index.add_answers(pairs, forget=True) == 2
     assert len(index.answers()) == 0 and ids_of(index) == plain
-
-
-# ---- The file ----
 
 
 def test_the_model_is_found_again_after_both_moved(detector, tmp_path):

@@ -39,7 +39,6 @@ def arrays():
 
 @pytest.fixture
 def path(tmp_path):
-    """A file with `arrays` and FACTS."""
     write_file(tmp_path / "model.safetensors", "model", arrays(), FACTS)
     return tmp_path / "model.safetensors"
 
@@ -51,7 +50,6 @@ def assert_equal_arrays(actual, expected):
 
 
 def refusal(path, kind="model"):
-    """The sentence with which a file is refused."""
     with pytest.raises(CheckpointError) as caught:
         read_file(path, kind)
     assert "\n" not in str(caught.value) and str(path) in str(caught.value)
@@ -146,7 +144,6 @@ def weights(dtype="float32"):
 
 @pytest.fixture
 def saved(tmp_path):
-    """The file of a saved model, in the directory of a run."""
     options = {"threshold": 0.6, "card": {"steps": 3}}
     detector = DuplicateDetector(weights(), WORDS, TowerConfig(**TOWER), **options)
     path = detector.save(tmp_path)
@@ -221,9 +218,8 @@ def write_arrays(path, rows, dtype=np.float32, count=3):
 
 
 def test_the_id_beyond_the_last_row_is_clamped_as_in_the_course(tmp_path):
-    arrays = write_arrays(
-        tmp_path, len(COURSE_VOCABULARY)
-    )  # one row too few: ids run to len(vocabulary)
+    # One row too few: ids run to len(vocabulary).
+    arrays = write_arrays(tmp_path, len(COURSE_VOCABULARY))
     detector = import_weights(tmp_path / "model.pkl.gz", COURSE_VOCABULARY)
     assert detector.threshold == 0.7 and detector.tower.vocab_size == len(COURSE_VOCABULARY) + 1
     ids = COURSE_VOCABULARY.encode(["?", "how", "never"])
@@ -232,24 +228,21 @@ def test_the_id_beyond_the_last_row_is_clamped_as_in_the_course(tmp_path):
     clamped = np.minimum([[*ids, 1]], len(COURSE_VOCABULARY) - 1)
     expected = encode(weights, clamped, TowerConfig(len(COURSE_VOCABULARY), 4))
     np.testing.assert_allclose(detector.encode(["? how never"]), expected, atol=1e-6)
-    arrays = write_arrays(
-        tmp_path, COURSE_VOCABULARY.size + 2
-    )  # those of unseen words are left out
+    arrays = write_arrays(tmp_path, COURSE_VOCABULARY.size + 2)
     detector = import_weights(tmp_path, COURSE_VOCABULARY, 2)
     np.testing.assert_array_equal(detector.weights["embedding"], arrays[0][:-2])
     assert detector.card["imported_from"] == "model.pkl.gz"
 
 
-@pytest.mark.parametrize(
-    ("rows", "options", "message"),
-    [*((rows, {}, f"{rows} rows.*needs 6 to 9") for rows in (5, 10)),
-     (6, {"count": 2}, "another model"),
-     (7, {"dtype": np.int32}, "finite floats .* it is int32")],
-)  # fmt: skip
-def test_other_weights_are_refused(tmp_path, rows, options, message):
-    write_arrays(tmp_path, rows, **options)
-    with pytest.raises(CheckpointError, match=message):
-        import_weights(tmp_path, COURSE_VOCABULARY, 2)
+def test_other_weights_are_refused(tmp_path):
+    for rows, options, message in (
+        *((rows, {}, f"{rows} rows.*needs 6 to 9") for rows in (5, 10)),
+        (6, {"count": 2}, "another model"),
+        (7, {"dtype": np.int32}, "finite floats .* it is int32"),
+    ):
+        write_arrays(tmp_path, rows, **options)
+        with pytest.raises(CheckpointError, match=message):
+            import_weights(tmp_path, COURSE_VOCABULARY, 2)
 
 
 @pytest.mark.parametrize(

@@ -123,9 +123,6 @@ def test_hybrid_is_the_weighted_sum_of_both_over_the_union(make, weight, tmp_pat
     assert index.search("xyzzy plugh", mode="words") == []
 
 
-# ---- Groups ----
-
-
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     monkeypatch.setattr(linkage, "ROWS", 64)

@@ -24,7 +24,6 @@ from pyarrow import parquet  # noqa: E402
 
 
 def corpus_questions(count):
-    """Different questions of the embedded corpus."""
     pairs = siamese.embedded_corpus().train
     return list(dict.fromkeys([*pairs.question1, *pairs.question2]))[:count]
 

@@ -23,7 +23,6 @@ SLOW = {"normalize", "shared_towers", "Siamese", "TripletLossFn", "train_model",
 
 
 def parameters(table):
-    """A parameter (name, row) for each row of a table {name: rows}."""
     return [
         pytest.param(name, row, id=f"{name}-{i}", marks=pytest.mark.slow if name in SLOW else ())
         for name, rows in table.items()

@@ -57,7 +57,6 @@ CLASS = {
 
 
 def hand_in(path, *cells):
-    """Writes a notebook with those code cells."""
     path.parent.mkdir(parents=True, exist_ok=True)
     cells = [nbformat.v4.new_code_cell(cell) for cell in ("import numpy as np", *cells)]
     nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
@@ -70,7 +69,6 @@ def rows_of(out):
 
 @pytest.fixture(scope="module")
 def marks(tmp_path_factory):
-    """What is written for a class."""
     top = tmp_path_factory.mktemp("class")
     for student, (cells, *_) in CLASS.items():
         hand_in(top / "in" / student / "x.ipynb", *cells)

@@ -206,7 +206,6 @@ PUBLISHED = {"0.691", "0.623"}
 
 
 def outputs(notebook):
-    """All that a notebook's cells have printed."""
     results = [o for c in notebook.cells for o in c.get("outputs", ())]
     return "\n".join(o.get("text") or o.get("data", {}).get("text/plain", "") for o in results)
 

@@ -68,7 +68,6 @@ SIDES, LABELS = (OTHERS.question1, OTHERS.question2), OTHERS.is_duplicate
 
 
 def bare():
-    """Topics as an encoder that a file may name."""
     detector = DuplicateDetector.from_encoder(Topics())
     detector.encoder.fingerprint = "f" * 64
     return detector

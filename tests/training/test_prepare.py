@@ -48,9 +48,8 @@ def test_every_field_can_be_set_and_a_preset_fills_the_others():
 BOUNDED = "d_model", "batch_size", "pair_batch_size", "topic_block", "unknown_ids", "seed"
 
 
-@pytest.mark.parametrize(
-    "setting, message",
-    [
+def test_a_setting_that_does_not_fit_is_refused():
+    for setting, message in (
         ("margins=1", "must be NAME=VALUE, with a name out of .*margin"),
         ("margin=wide", "--set margin takes float; it is 'wide'"),
         ("folded=1", "--set folded takes true or false"),
@@ -61,11 +60,9 @@ BOUNDED = "d_model", "batch_size", "pair_batch_size", "topic_block", "unknown_id
         ("loss=contrastive", "loss must be one of 'triplet', 'ranking'; it is 'contrastive'"),
         ("pair_batch_size=8", "pair_batch_size needs loss='ranking'; it is 'triplet'"),
         ("hard_negatives=8", "hard_negatives needs pair_batch_size: set it too"),
-    ],
-)
-def test_a_setting_that_does_not_fit_is_refused(setting, message):
-    with pytest.raises(ArgumentError, match=message):
-        parsed("--set", setting)
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            parsed("--set", setting)
     with pytest.raises(ArgumentError, match="d_model must be of type int"):
         TrainConfig(d_model=4.0, seed=np.int64(5), margin=np.float32(1))
 
@@ -125,7 +122,6 @@ def test_the_transitive_closure_is_trained_on_with_their_cluster():
 
 
 def with_blank(label):
-    """TRAIN, and a pair whose first question has no word."""
     sides = [*TRAIN.question1, " "], [*TRAIN.question2, "what is it ?"]
     return QuestionPairs(*sides, [*TRAIN.is_duplicate, label])
 
@@ -274,9 +270,9 @@ def test_labelled_pairs_go_with_each_batch_and_are_drawn_evenly():
     assert set(batch.is_duplicate.tolist()) == {0, 1}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_bad_arguments_are_refused_at_the_call():
+    first, second = make_pairs([3, 4, 5], [3, 4, 5])
+    for arguments, message in (
         ({"batch_size": 0}, "batch_size"),
         ({"clusters": [1, 2, 3]}, r"clusters must be integers, \[2, 3\]"),
         ({"batch_size": 4}, "3 duplicates make no batch of 4.*--batch-size"),
@@ -285,9 +281,6 @@ def test_labelled_pairs_go_with_each_batch_and_are_drawn_evenly():
         ({"labelled": ([[2]], [[]], [1])}, "labelled q2.*empty question"),
         ({"q1": [[2]]}, "q1 holds 1 questions and q2 holds 3"),
         ({"q1": [[2], ["a"], [3]]}, "q1.*integer token ids"),
-    ],
-)
-def test_bad_arguments_are_refused_at_the_call(arguments, message):
-    first, second = make_pairs([3, 4, 5], [3, 4, 5])
-    with pytest.raises((ArgumentError, DataError), match=message):
-        PairBatches(**{"q1": first, "q2": second, "batch_size": 1, **arguments})
+    ):
+        with pytest.raises((ArgumentError, DataError), match=message):
+            PairBatches(**{"q1": first, "q2": second, "batch_size": 1, **arguments})

@@ -71,7 +71,6 @@ def assert_same_weights(one, two):
 
 
 def contents(output):
-    """The checkpoints of a run, and its curves."""
     files = [read_file(output / f"{n}.safetensors", "checkpoint") for n in ("checkpoint", "best")]
     names = "step", "batches", "loss_sum", "summed", "history"
     facts = [{name: facts[name] for name in names} for _, facts in files]
@@ -81,7 +80,6 @@ def contents(output):
 
 @pytest.fixture(scope="module")
 def two_steps(corpus, tmp_path_factory):
-    """The directory of a run of two steps, to be copied."""
     run = tmp_path_factory.mktemp("run")
     train(corpus, output=run, steps=2)[1].save()
     return run
@@ -165,7 +163,6 @@ def test_a_damaged_checkpoint_is_refused_and_not_overwritten(corpus, run):
 
 @pytest.mark.parametrize("edition", [2022, 2023])
 def test_a_collapsed_run_is_reported_once(corpus, caplog, edition, monkeypatch):
-    """It keeps the course's threshold."""
     monkeypatch.setattr("siamese.training.run.COLLAPSE_STEPS", 5)
     changes = {"d_model": 32, "batch_size": 32, "learning_rate": 0.0, "steps": 9}
     _, trainer = train(corpus, edition=edition, **changes)  # All questions have one vector.
@@ -193,7 +190,6 @@ def test_a_loss_that_is_not_a_number_ends_the_run_and_the_checkpoint_stays(corpu
 
 
 def command(path, pairs):
-    """`siamese train` on pairs that are written to that file."""
     flags = ["--preset", "course", "--questions", str(write_pairs(path, pairs))]
     return ["train", *flags, "--output", str(path.parent)]
 
@@ -222,7 +218,6 @@ def test_one_label_is_refused_before_the_first_step(corpus, tmp_path, capsys):
 
 
 def numbered(labels):
-    """Pairs of the labels, whose questions tell their number."""
     texts = [[f"what is {side} {i} ?" for i in range(len(labels))] for side in "ab"]
     return QuestionPairs(*texts, np.array(labels))
 

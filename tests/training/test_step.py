@@ -20,7 +20,6 @@ LONG = 10**9  # steps of a run whose linear rate has not begun to fall
 
 
 def course_step(vocab_size, d_model, **changes):
-    """The step of the preset `course`, its optimizer and its configuration."""
     config = TrainConfig(d_model=d_model, **changes)
     tower, optimizer = TowerConfig(vocab_size, d_model), make_optimizer(config, LONG)
     return make_step(tower_network(tower), make_loss(config), optimizer), optimizer, config
@@ -29,9 +28,6 @@ def course_step(vocab_size, d_model, **changes):
 def assert_close(arrays, expected, atol):
     for name in expected:
         np.testing.assert_allclose(arrays[name], expected[name], rtol=0, atol=atol, err_msg=name)
-
-
-# ---- The preset `course` is stock Trax ----
 
 
 @pytest.mark.slow
@@ -84,7 +80,6 @@ def tokens(rows, length, seed=0, words=range(2, 20)):
 
 
 def batches_of(rows, *sizes, **options):
-    """Of 40 pairs, with labelled pairs and known duplicates."""
     labelled = (*rows, np.arange(40) % 2)
     return PairBatches(
         *rows, *sizes, clusters=[np.arange(40) // 4] * 2, labelled=labelled, **options
