@@ -283,4 +283,5 @@ def serve(flags: argparse.Namespace) -> None:
 
     flags.index = flags.index or str(HANDWRITTEN)
     with opened(flags.index, flags) as (index, _):
+        flags.list_since = float("inf")  # A server needs no way on.
         serve_index(index, flags.host, flags.port, flags.allow_host)

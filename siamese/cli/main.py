@@ -12,6 +12,7 @@ from typing import Any
 from siamese import __version__, compat
 from siamese.cli import answering, course, indexing, labels, training
 from siamese.cli.output import Facts, Result, listed, write_out
+from siamese.cli.reading import note_way_on
 from siamese.compat.process import enable_compile_cache, keep_memory
 from siamese.errors import MissingDependencyError, SiameseError, explain_missing_trax
 from siamese.search.display import LAYOUT, harmless, json_text
@@ -73,6 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if result is not None:  # A command that returns None has printed its answers already.
             text, values = result if isinstance(result, tuple) else (listed(result), result)
             write_out(json_text(values) if flags.json else text)
+        note_way_on(flags)
         return 0
     except SiameseError as error:
         print(f"siamese {flags.command}: {harmless(error, LAYOUT)}", file=sys.stderr)

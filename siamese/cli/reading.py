@@ -6,6 +6,7 @@ import contextlib
 import os
 import shlex
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -19,6 +20,7 @@ from siamese.search.detector import DuplicateDetector
 from siamese.search.display import NO_LABELS
 from siamese.search.encoders import is_encoder_name
 
+LONG = 10.0  # seconds after which a command about a list prints how to keep its vectors
 LISTS = "bad_rows encoding column id_column drop_repeated"
 PAIRS = "bad_rows encoding columns"
 OF_LIST = "column id_column drop_repeated"
@@ -167,6 +169,7 @@ def opened(
             note_default(index.detector, flags)
             yield index, index.detector
     else:
+        flags.list_since = time.monotonic()
         detector = DuplicateDetector.load(flags.model or "use")
         questions = question_list(path, flags)
         note_default(detector, flags)
@@ -175,3 +178,13 @@ def opened(
             questions.columns = [{"row": row, **own} for row, own in zip(questions.rows, others)]
         with build_index(detector, questions) as index:
             yield index, detector
+
+
+def note_way_on(flags: Any) -> None:
+    """Prints how to keep the vectors of a list that took a while."""
+    if time.monotonic() - getattr(flags, "list_since", float("inf")) > LONG and flags.index != "-":
+        index = shlex.quote(f"{os.path.splitext(flags.index)[0]}.db")
+        note(
+            "An index keeps the vectors, so that they are not made again:",
+            f"  siamese index build {same_list(flags)} --output {index}",
+        )

@@ -208,9 +208,14 @@ def test_what_thirty_answers_are_worth_on_the_handwritten_questions(run, tmp_pat
     assert model.threshold_from == "labels" and model.calibration is not None
 
 
-def test_a_list_is_described_with_the_way_to_a_threshold(run, tmp_path):
+def test_a_list_is_described_and_after_a_while_the_way_to_an_index(run, tmp_path, monkeypatch):
     (tmp_path / "my q.csv").write_text("title,body,tags\nHow far?,I ask.,x\nHow old?,Tell.,y\n")
+    monkeypatch.setattr("siamese.cli.reading.LONG", 1e9)  # however busy the machine is
     err = run("duplicates", "my q.csv")[2]
     assert "2 questions; column: title+body:50" in err and "not compared: tags" in err
     assert "Encoder use, threshold 0.800. This threshold is a default" in err
-    assert err.count("\n  siamese threshold 'my q.csv' --label 30\n") == 1
+    assert "siamese index build" not in err
+    monkeypatch.setattr("siamese.cli.reading.LONG", 0.0)
+    err = run("duplicates", "my q.csv")[2]
+    assert "\n  siamese index build 'my q.csv' --output 'my q.db'\n" in err
+    assert err.count("--label 30") == 1
