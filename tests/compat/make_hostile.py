@@ -50,6 +50,10 @@ ARRAYS = {
     "records": b"cnumpy\ndtype\n(X\x05\0\0\0f4,O8\x89\x88tR",
     "vast-shape": RECONSTRUCT + b"(K\x01(J\xff\xff\xff\x7fJ\xff\xff\xff\x7ft" + FLOATS + FOUR_BYTES,
     "short-data": RECONSTRUCT + b"(K\x01(K\x09t" + FLOATS + FOUR_BYTES,
+    "list-behind-flags": RECONSTRUCT + b"(K\x01(K\x01t" + FLOATS + b"(K\x03X\x01\0\0\0|NNNK\0K\0K\x3ftb"
+    + b"\x89](K\x01etb",
+    "bytes-of-an-array": b"cnumpy.core.numeric\n_frombuffer\n(" + RECONSTRUCT + b"(K\x01(K\x01t" + FLOATS
+    + FOUR_BYTES + FLOATS + b"(K\x01tX\x01\0\0\0CtR",
     "a-dtype": FLOATS,
     "never-built": RECONSTRUCT,
 }  # fmt: skip

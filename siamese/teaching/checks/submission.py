@@ -87,8 +87,12 @@ def source_of(fn: Callable) -> str:
 def _unused(code) -> set[str]:
     """Names of arguments that are not read."""
     arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    loads = [step for step in dis.get_instructions(code) if step.opname.startswith("LOAD_")]
-    return set(arguments) - {step.argval for step in loads if isinstance(step.argval, str)}
+    steps = [
+        s for s in dis.get_instructions(code) if "LOAD" in s.opname and "CONST" not in s.opname
+    ]
+    # From Python 3.13 on a step may load two names.
+    loads = [s.argval if isinstance(s.argval, tuple) else (s.argval,) for s in steps]
+    return set(arguments).difference(*loads)
 
 
 _USES = (
