@@ -129,15 +129,17 @@ class DuplicateDetector(Decisions):
         card = {"encoder": encoder.name, "threshold_from": "default"}
         return cls(None, None, None, encoder=encoder, threshold=threshold, card=card)
 
-    def fitted(self, pairs: Any) -> DuplicateDetector:
+    def fitted(self, pairs: Any, *, resamples: int = 200) -> DuplicateDetector:
         """The same model with threshold and calibration of labelled pairs, 30 at least to be of use.
 
-        For errors see `siamese.evaluation.thresholds.fit_threshold`.
+        For `resamples` and errors see `siamese.evaluation.thresholds.fit_threshold`.
         """
         sides, labels = self._pairs(pairs.question1, pairs.question2), pairs.is_duplicate
         if self.measure == "probability":
-            return self.with_fit(self.calibration.refitted(self.part_cosines(*sides), labels))
-        return self.with_fit(fit_threshold(cosines_with(*sides), labels).to_dict())
+            cosines = self.part_cosines(*sides)
+            return self.with_fit(self.calibration.refitted(cosines, labels, resamples))
+        fit = fit_threshold(cosines_with(*sides), labels, resamples=resamples)
+        return self.with_fit(fit.to_dict())
 
     def with_fit(self, fit: Mapping[str, Any]) -> DuplicateDetector:
         """The same model with another threshold and calibration, as plain values."""

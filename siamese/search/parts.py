@@ -56,15 +56,15 @@ class PartsCurve:
         own = logistic((np.log(p / (1 - p)) - self.shift) / self.steepness)
         return min(float(np.interp(own, self.borders, self.cosines, left=-1)), EQUAL)
 
-    def refitted(self, cosines: np.ndarray, labels: np.ndarray) -> dict[str, Any]:
+    def refitted(self, cosines: np.ndarray, labels: np.ndarray, resamples: int) -> dict[str, Any]:
         """The curve with another intercept and steepness, of labelled pairs; former ones do not count.
 
         Of cosines [n, parts] and labels, bool [n], it returns what `FittedThreshold.to_dict` has, with its
-        own `fit`; the interval is of its probabilities. For errors see
+        own `fit`; the interval is of its probabilities. For `resamples` and errors see
         `siamese.evaluation.thresholds.fit_threshold`.
         """
         # The logits on the scale of a cosine: the curve as it is has the slope expected of one.
-        fit = fit_threshold(0.5 + self.logits(cosines) / SLOPE[0], labels)
+        fit = fit_threshold(0.5 + self.logits(cosines) / SLOPE[0], labels, resamples=resamples)
         curve = fit.calibration
         new = {"steepness": curve.slope / SLOPE[0], "shift": curve.slope * 0.5 + curve.intercept}
         low, high = curve([fit.low, fit.high]).tolist()

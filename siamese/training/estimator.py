@@ -49,7 +49,8 @@ class PairClassifier(ClassifierMixin, BaseEstimator):
         is_saved = isinstance(self.model, (str, os.PathLike))
         load = DuplicateDetector.load if is_saved else DuplicateDetector.from_encoder
         labelled = QuestionPairs(*_sides(pairs), y)
-        self.detector_, self.classes_ = load(self.model).fitted(labelled), np.unique(y)
+        self.detector_ = load(self.model).fitted(labelled, resamples=0)
+        self.classes_ = np.unique(y)
         return self
 
     def predict(self, pairs: Any) -> np.ndarray:
