@@ -53,16 +53,21 @@ def trainer_of(corpus, config=COURSE, output=None, **changes):
 def train(corpus, *arguments, **changes):
     """The losses of a run made again, as a new process would make it, and its trainer."""
     trainer, losses = trainer_of(corpus, *arguments, **changes), []
-    step = trainer._train_step
-
-    def noted(*arguments):
-        state, metrics = step(*arguments)
-        losses.append(float(metrics["loss"]))
-        return state, metrics
-
-    trainer._train_step = noted
+    at_each_step(trainer, losses.append)
     trainer.train()
     return losses, trainer
+
+
+def at_each_step(trainer, function):
+    """Calls a function with the loss of each step."""
+    step = trainer._train_step
+
+    def followed(*arguments):
+        state, metrics = step(*arguments)
+        function(float(metrics["loss"]))
+        return state, metrics
+
+    trainer._train_step = followed
 
 
 def assert_same_weights(one, two):
@@ -111,14 +116,7 @@ def test_killed_at_random_moments_every_run_ends_as_one_never_interrupted(tmp_pa
 
 def test_a_stopped_run_leaves_the_model_so_far_and_resumes(corpus, tmp_path, caplog):
     trainer = trainer_of(corpus, output=tmp_path)
-    step = trainer._train_step
-
-    def interrupted(*arguments):
-        if trainer.step == 4:
-            signal.raise_signal(signal.SIGINT)
-        return step(*arguments)
-
-    trainer._train_step = interrupted
+    at_each_step(trainer, lambda loss: trainer.step == 4 and signal.raise_signal(signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
         trainer.train()
     assert "Stopped by SIGINT after step 5" in caplog.text and "to resume" in caplog.text
