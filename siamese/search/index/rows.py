@@ -38,22 +38,19 @@ def checked(
     """Questions, ids as text, and columns as JSON."""
     questions = [questions] if isinstance(questions, str) else text_list(questions, "the index")
     if ids is not None:
-        ids = as_list(ids, "ids must be a list with an id of each question")
-    if columns is not None:
-        columns = as_list(columns, "columns must be a list with a dict of each question")
-    for name, values in (("ids", ids), ("columns", columns)):
-        if values is not None and len(values) != len(questions):
-            raise ArgumentError(f"{len(values)} {name} for {len(questions)} questions.")
-    if ids is not None:
-        ids = list(map(as_id, ids))
+        ids = list(map(as_id, as_list(ids, "ids must be a list with an id of each question")))
         ((i, times),) = Counter(ids).most_common(1) or [("", 0)]
         if times > 1:
             raise DataError(f"The id {i!r} stands there {times} times; ids must be all different.")
     if columns is not None:
+        columns = as_list(columns, "columns must be a list with a dict of each question")
         for values in columns:
             if values is not None and not isinstance(values, Mapping):
                 raise DataError(f"columns must hold a dict of each question, not {values!r:.40}.")
         columns = [json.dumps(json_value(values or {})) for values in columns]
+    for name, values in (("ids", ids), ("columns", columns)):
+        if values is not None and len(values) != len(questions):
+            raise ArgumentError(f"{len(values)} {name} for {len(questions)} questions.")
     return list(map(valid_unicode, questions)), ids, columns
 
 
