@@ -28,7 +28,7 @@ from siamese.data.readers.tables import Table, memory_table, parquet_table, work
 from siamese.data.text import cleaned
 from siamese.errors import ArgumentError, DataError, MissingDependencyError, SiameseError
 
-LONGEST_LINE = 16 << 20  # characters; a longer line would fill the memory
+LONGEST_LINE = 16 << 20  # characters; a longer line, or cell of a workbook, would fill the memory
 LARGEST_WORKBOOK = 1 << 30  # bytes of a Parquet or Excel file that comes gzipped or through a pipe
 HEAD_LINES = 50  # lines by which a table without known names is told from plain text
 _MARKS = {  # That of UTF-32 begins as that of UTF-16.
@@ -111,9 +111,13 @@ class Rows:
         """The text that columns of a row make, joined by blanks; "" for an empty or bad row, noted so."""
         columns, words = parts
         text = row.get(columns[0])
-        if type(text) is not str or len(columns) > 1:
+        if type(text) is not str or len(columns) > 1 or len(text) > LONGEST_LINE:
             cells = [(name, row[name]) for name in columns if row.get(name) is not None]
             others = [f"{n} is {c!r:.40}, not text." for n, c in cells if not isinstance(c, str)]
+            long = [name for name, cell in cells if len(str(cell)) > LONGEST_LINE]
+            others += [
+                f"{name} has more than {LONGEST_LINE >> 20} million characters." for name in long
+            ]
             if not cells and row.keys().isdisjoint(columns):
                 others = [f"{columns[0]} is missing."]
             if others:

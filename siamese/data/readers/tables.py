@@ -53,9 +53,9 @@ def workbook_table(file: BinaryIO, name: str) -> Table:
         what = f"holds several sheets ({', '.join(sheets)}); save one as a file of its own"
         raise DataError(f"{name} {what if sheets else 'is empty'}.")
     (((row, header), *body),) = sheets.values()
-    first = list(dropwhile(_is_blank, body))[:1]
+    first = list(dropwhile(_is_blank, body))[:5]
     filled = [sum(cell != "" for cell in cells) for _, cells in ((row, header), *first)]
-    if 2 * filled[0] <= filled[-1]:
+    if 2 * filled[0] <= max(filled):
         raise DataError(f"{name}, row {row} names few columns. Name all, or delete this row.")
     cells = ((at, [None if cell == "" else as_whole(cell) for cell in row]) for at, row in body)
     return list(map(str, map(as_whole, header))), cells
