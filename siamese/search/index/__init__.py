@@ -148,7 +148,8 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         the same text but for case, blanks and quotes; the others get the next free numbers. Where the
         index has groups, each new question joins the one that fits best. Errors are those of `build`.
         """
-        questions, ids, columns = rows_of.checked(questions, ids, columns)
+        some = [questions] if isinstance(questions, str) else questions
+        questions, ids, columns = rows_of.checked(some, ids, columns)
         vectors: dict[int, np.ndarray] = {}
 
         def encode(places: list[int]) -> None:

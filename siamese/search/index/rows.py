@@ -36,7 +36,7 @@ def checked(
     questions: Any, ids: Any, columns: Any
 ) -> tuple[list[str], list[str] | None, list[str] | None]:
     """Questions, ids as text, and columns as JSON."""
-    questions = [questions] if isinstance(questions, str) else text_list(questions, "the index")
+    questions = text_list(questions, "the index")
     if ids is not None:
         ids = list(map(as_id, as_list(ids, "ids must be a list with an id of each question")))
         ((i, times),) = Counter(ids).most_common(1) or [("", 0)]
