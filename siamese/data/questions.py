@@ -168,13 +168,10 @@ def _entries(
                 yield text, own, others, number
 
 
-def _key(line: str) -> str:
-    return " ".join(cleaned(line).split()).casefold()
-
-
 def _lines(text: str) -> list[tuple[str, str]]:
     """The lines of a text, each with its key before it; some tags of HTML end a line too."""
-    return [(_key(line), line) for line in _LINE_END.sub(r"\g<0>\n", text).splitlines()]
+    lines = _LINE_END.sub(r"\g<0>\n", text).splitlines()
+    return [(" ".join(cleaned(line).split()).casefold(), line) for line in lines]
 
 
 def repeated_lines(texts: Sequence[str], known: Collection[str] = ()) -> dict[str, int]:
@@ -194,13 +191,13 @@ def repeated_lines(texts: Sequence[str], known: Collection[str] = ()) -> dict[st
             counts.update(long.keys())
             shown |= long
     least = max(SHARE * len(texts), LEAST_TIMES) if len(texts) >= LEAST_TEXTS else len(texts)
-    keys = set(map(_key, known))
+    keys = {key for line in known for key, _ in _lines(line)}
     return {shown[k]: count for k, count in counts.most_common() if count > least or k in keys}
 
 
 def without_lines(text: str, lines: Collection[str]) -> str:
     """The text without the lines of `repeated_lines`; a text of nothing else stays as it is."""
-    keys = set(map(_key, lines))
+    keys = {key for line in lines for key, _ in _lines(line)}
     rest = [line for key, line in _lines(text) if key not in keys]
     return "\n".join(rest) if any(map(str.strip, rest)) else text
 

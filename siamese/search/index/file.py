@@ -13,6 +13,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from os.path import exists, samestat
 from typing import Any
 from urllib.parse import quote
 
@@ -131,7 +132,7 @@ class IndexFile:
             self._db.execute("pragma synchronous = full")
             if tables and not self.read_only:
                 self._db.execute("pragma journal_mode = wal")
-            self._file = place, os.path.exists(place) and os.stat(place)
+            self._file = place, exists(place) and os.stat(place)
 
     def close(self) -> None:
         """Closes the connection; the last one leaves the database in its one file."""
@@ -170,11 +171,7 @@ class IndexFile:
             if change and self.read_only:
                 raise CheckpointError(f"{self.path} cannot be changed: {self.read_only}.")
             place, stat = self._file
-            if (
-                change
-                and stat
-                and not (os.path.exists(place) and os.path.samestat(os.stat(place), stat))
-            ):
+            if change and stat and not (exists(place) and samestat(os.stat(place), stat)):
                 raise CheckpointError(f"{self.path} was removed or replaced. Open it again.")
             self._db.execute("begin immediate" if change else "begin")
             with self._db:  # It commits, or rolls back after an exception.

@@ -258,9 +258,8 @@ class Exercise:
         order = sorted(range(len(results)), key=lambda i: i not in wrong)
         # A later case that explains itself, such as nothing printed, may be a mistake of its own.
         explained = {i for i in wrong[1:] if getattr(results[i], "hint", "")}
-        order = [
-            i for i in order if i not in explained and getattr(results[i], "key", "") != "TooSlow"
-        ]
+        late = {i for i in order if getattr(results[i], "key", "") == "TooSlow"}
+        order = [i for i in order if i not in explained | late]
         if 2 * len(order) < len(results) or order[0] not in wrong:
             return self._apparent(results, rights, wrong, learner)
 
