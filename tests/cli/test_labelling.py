@@ -20,7 +20,6 @@ HEADER = "question1,question2,is_duplicate\n"
 
 @pytest.mark.parametrize("saved", ["utf-8", "cp1252", "utf-8-sig", "utf-16"])
 def test_answers_are_added_to_earlier_ones_whoever_saved_them(run, tmp_path, saved):
-    """A spreadsheet saves a byte order mark and semicolons or tabs, and no last line end."""
     path, text = tmp_path / "answers.csv", f'{HEADER}"Où\nist",b,1\r\n'
     by_spreadsheet = saved in ("utf-8-sig", "utf-16")
     encoding = None if by_spreadsheet else saved

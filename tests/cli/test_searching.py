@@ -168,7 +168,6 @@ def test_evaluate_measures_a_search_with_a_weight_chosen_on_other_queries(tmp_pa
 
 
 def test_groups_keep_their_ids_when_questions_are_added(tmp_path, run, rows, old):
-    """Next week's export: `index add` and then `duplicates`."""
     before = rows("duplicates", old, "--threshold", "0.999")
     assert values(before, "group", "id") == [("5", "5"), ("5", "6"), ("7", "7"), ("7", "8")]
     (tmp_path / "new.csv").write_text("id,question,by\na,how far ?,u\nd,age old,w\ne,age old,w\n")
@@ -214,7 +213,6 @@ def test_pairs_that_differ_in_a_number_a_negation_or_a_name(tmp_path, rows):
 
 
 def test_a_threshold_without_labels_is_shown_with_what_lies_below(tmp_path, run):
-    """The number of pairs by cosine, and the next 50, which share no group and no question."""
     texts = [own["question"] for own in handwritten_questions()]
     (tmp_path / "q.txt").write_text("\n".join(texts))
     code, out, err = run("duplicates", "q.txt", "--json")

@@ -1,7 +1,4 @@
-"""Trax's import: quick, quiet, without TensorFlow and Gym, and everything put back after it.
-
-Each case runs in a process of its own, because what was imported before matters.
-"""
+"""Trax's import, each case in a process of its own: quick, quiet, all put back after it; NLTK's names."""
 
 import gzip
 import pickle
@@ -9,12 +6,16 @@ import re
 from importlib.util import find_spec
 from pathlib import Path
 
+import nltk
 import numpy as np
 import pytest
 from make_hostile import Calls
+from nltk.tokenize import punkt
 from programs import COMPILED, output_of, run, without
 
 import siamese
+from siamese import word_tokenize
+from siamese.compat.course_nltk import provide_punkt
 
 
 def test_importing_siamese_and_trax_is_silent_and_leaves_the_process_as_a_learner_wants_it():
@@ -193,3 +194,65 @@ def test_trax_own_readers_refuse_files_of_another_model_and_read_honest_ones(tmp
     content = {"step": 3, "slots": [1.5]}
     training.pickle_to_file(content, str(tmp_path / "a.pkl"), gzip=True)
     assert training.unpickle_from_file(str(tmp_path / "a.pkl"), gzip=True) == content
+
+
+TEXT = "Mr. Smith can't go. Why? It costs $3.50!"
+SENTENCES = ["Mr. Smith can't go.", "Why?", "It costs $3.50!"]
+
+
+@pytest.fixture
+def no_data(monkeypatch):
+    monkeypatch.setattr(nltk.data, "path", [])
+    nltk.tokenize._get_punkt_tokenizer.cache_clear()
+    yield
+    nltk.tokenize._get_punkt_tokenizer.cache_clear()
+
+
+def test_tokens_and_sentences_are_nltks_without_its_data(no_data):
+    """L9: what the download promises."""
+    assert nltk.download("punkt_tab", quiet=True) is True
+    assert nltk.sent_tokenize("Hi. You?") == ["Hi.", "You?"]
+    assert nltk.sent_tokenize(TEXT) == nltk.tokenize.sent_tokenize(TEXT) == SENTENCES
+    assert nltk.word_tokenize(TEXT) == nltk.tokenize.word_tokenize(TEXT) == word_tokenize(TEXT)
+    assert punkt.PunktTokenizer("english").tokenize(TEXT) == SENTENCES
+    assert punkt.PunktTokenizer().tokenize(TEXT) == SENTENCES
+
+
+def test_another_language_and_whole_lines_stay_nltks(no_data):
+    assert nltk.word_tokenize("Go. Now", preserve_line=True) == ["Go.", "Now"]
+    with pytest.raises(LookupError, match="NLTK Downloader to obtain"):
+        nltk.sent_tokenize("a b", language="german")
+
+
+def test_nltks_own_data_are_used_where_they_are(tmp_path, monkeypatch, no_data):
+    folder = tmp_path / "tokenizers" / "punkt_tab" / "english"
+    folder.mkdir(parents=True)
+    (folder / "abbrev_types.txt").write_text("zorb\n")
+    for name in ("collocations.tab", "sent_starters.txt", "ortho_context.tab"):
+        (folder / name).touch()
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
+    assert nltk.sent_tokenize("A zorb. Like this. Go") == ["A zorb. Like this.", "Go"]
+
+
+def test_punkt_alone_is_not_downloaded(capsys, monkeypatch):
+    calls = []
+
+    def download(*args, **options):
+        calls.append((args, options))
+        return "downloaded"
+
+    for module in (nltk, nltk.downloader):
+        monkeypatch.setattr(module, "download", download)
+    load = punkt.PunktTokenizer.load_lang
+    monkeypatch.setattr(punkt.PunktTokenizer, "load_lang", load)  # It comes back.
+    provide_punkt(nltk)
+    assert nltk.download("punkt") is True
+    assert "nltk.download('punkt', force=True) gets all languages" in capsys.readouterr().out
+    assert nltk.download("punkt_tab", quiet=True) is True
+    assert nltk.download(["punkt", "punkt_tab"], quiet=True) is True
+    assert capsys.readouterr().out == "" and not calls
+    assert nltk.download(["punkt", "stopwords"]) and calls.pop() == (("stopwords", None), {})
+    force = {"force": True}
+    for args, options in ((["stopwords"], {}), (["punkt", "x"], {}), (["punkt"], force), ([], {})):
+        for own in (nltk, nltk.downloader):
+            assert own.download(*args, **options) == "downloaded"

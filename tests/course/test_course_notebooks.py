@@ -1,8 +1,4 @@
-"""Notebooks written for the course run from a clean kernel: `import siamese` above, nothing else changed.
-
-tests/course/notebooks holds the lab and the assignment that use Trax, in our own words, with the course's
-imports, in Jupytext's percent format. The references are the course's own: printed models and numbers.
-"""
+"""The course's lab and assignment, in our words, run from a clean kernel with `import siamese` above."""
 
 import os
 from pathlib import Path

@@ -1,21 +1,99 @@
-"""classify against the course's loop, pair by pair, for every kind of model callable."""
+"""data_generator, classify and predict against the course's own cells; wrong arguments of all functions."""
 
+import json
+import random
 from collections import defaultdict
+from functools import partial
 
 import jax
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stock_trax import RIGHT
+from stock_trax import COURSE, RIGHT
 from trax import layers as tl
 from trax.shapes import ShapeDtype, signature
 
 import siamese
-from siamese import data_generator
-from siamese.course.answers import classify, pair_scores
-from siamese.errors import ArgumentError
+from siamese import Siamese, TripletLoss, TripletLossFn, classify, data_generator, edition
+from siamese.course.answers import pair_scores
+from siamese.course.loss import hinge, loss_from_scores, mean_negative
+from siamese.course.similarity import cosine_similarity, similarity_matrix
+from siamese.errors import ArgumentError, DataError, ShapeError
 from siamese.nn.ragged import Ragged
+
+reference_batches = COURSE["data_generator"]
+question = st.lists(st.integers(0, 50), min_size=1, max_size=9)
+pairs = st.lists(st.tuples(question, question), min_size=1, max_size=12)
+FORMS = [
+    list,
+    lambda rows: tuple(map(tuple, rows)),
+    lambda rows: np.array([*rows, None], object)[:-1],
+    lambda rows: [*map(np.array, rows)],
+    lambda rows: np.array(rows) if len({*map(len, rows)}) == 1 else rows,
+    Ragged.from_lists,
+]
+
+
+@given(pairs, st.integers(1, 30), st.integers(-3, 3), st.booleans(), st.sampled_from(FORMS))
+def test_equals_the_course_for_every_form_of_input(pairs, batch_size, pad, shuffle, form):
+    (first, second), seed = [list(side) for side in zip(*pairs)], len(pairs)
+    random.seed(seed)
+    reference = reference_batches(first, second, batch_size, pad, shuffle)
+    expected = [next(reference) for _ in range(6)]
+    after = random.random()
+    random.seed(seed)
+    options = {"batch_size": batch_size, "pad": pad, "shuffle": shuffle}
+    batches = data_generator(Q1=form(first), Q2=form(second), **options)
+    for q1, q2 in expected:
+        ours = next(batches)
+        assert type(ours) is tuple and len(ours) == 2
+        np.testing.assert_array_equal(ours[0], q1)
+        np.testing.assert_array_equal(ours[1], q2)
+        assert ours[0].dtype == ours[1].dtype == np.int32
+    assert random.random() == after  # the same number of draws, too
+
+
+def test_nothing_is_drawn_before_the_first_batch():
+    # With a training and a validation generator, the one asked first shuffles first.
+    ids = [[i] for i in range(2, 12)]
+    random.seed(5)
+    before = random.getstate()
+    first, second = data_generator(ids, ids, 10), data_generator(ids, ids, 10)
+    assert random.getstate() == before
+    late = next(second)[0][:, 0].tolist(), next(first)[0][:, 0].tolist()
+    random.seed(5)
+    one, two = reference_batches(ids, ids, 10), reference_batches(ids, ids, 10)
+    assert late == (next(one)[0][:, 0].tolist(), next(two)[0][:, 0].tolist())
+
+
+@given(pairs, st.integers(1, 20), st.integers(0, 8), st.booleans(), st.booleans())
+def test_resume_equals_no_interruption(pairs, batch_size, taken, shuffle, others_draw):
+    first, second = [list(side) for side in zip(*pairs)]
+    random.seed(3)
+    whole = data_generator(first, second, batch_size, shuffle=shuffle)
+    for _ in range(taken):
+        next(whole)
+    kept = json.loads(json.dumps(whole.state()))
+    expected = [next(whole) for _ in range(5)]
+    if others_draw:
+        random.seed(77)
+    resumed = data_generator(first, second, batch_size, shuffle=shuffle)
+    resumed.restore(kept)
+    for q1, q2 in expected:
+        ours = next(resumed)
+        np.testing.assert_array_equal(ours[0], q1)
+        np.testing.assert_array_equal(ours[1], q2)
+
+
+def test_state_of_another_data_set_is_refused_and_changes_nothing():
+    state = data_generator([[2], [3]], [[2], [3]], 1).state()
+    other = data_generator([[2]], [[2]], 1)
+    before = random.getstate()
+    with pytest.raises(ArgumentError, match="2 pairs; this one has 1"):
+        other.restore(state)
+    assert random.getstate() == before
+
 
 VOCAB = {"<PAD>": 1}
 
@@ -42,14 +120,14 @@ def own_generator(Q1, Q2, batch_size, pad=1, shuffle=True):
     yield tuple(np.array(side, np.int32) for side in rows)
 
 
-FORMS = [list, Ragged.from_lists, lambda q: np.array([*map(np.array, q), 0], object)[:-1]]
+CLASSIFIED = [list, Ragged.from_lists, lambda q: np.array([*map(np.array, q), 0], object)[:-1]]
 LABELS = [list, np.array, lambda y: np.array(y, int)]
 GENERATORS = st.sampled_from([data_generator, own_generator])
 SIZES = st.tuples(st.integers(1, 90), st.integers(1, 20), st.integers(0, 1000))
 
 
 @settings(max_examples=40)
-@given(SIZES, st.sampled_from(FORMS), st.sampled_from(LABELS), GENERATORS)
+@given(SIZES, st.sampled_from(CLASSIFIED), st.sampled_from(LABELS), GENERATORS)
 def test_the_accuracy_is_that_of_the_course_loop(sizes, form, labels, generator):
     """At a threshold that is one of the scores: a score must be above it. Called as the grader does."""
     rows, batch_size, seed = sizes
@@ -146,3 +224,75 @@ def test_errors_of_other_layers_stay_trax_s():
             layer(x)
     with pytest.raises(siamese.ShapeError, match="differ in their rows"):  # but our own
         siamese.TripletLoss()((np.ones((2, 3)), np.ones((3, 3))))
+
+
+def gives(*shapes):
+    return lambda pair: tuple(map(np.ones, shapes))
+
+
+def two(first, second, names=("v1", "v2")):
+    return dict(zip(names, (np.ones(first), np.ones(second))))
+
+
+CALLS = {
+    classify: {
+        **{"test_Q1": [[5], [6]], "test_Q2": [[5], [7]], "y": [1, 0], "threshold": 0.7},
+        **{"model": gives((2, 3), (2, 3)), "vocab": {"<PAD>": 1}, "batch_size": 2},
+    },
+    data_generator: {"Q1": [[2]], "Q2": [[2]], "batch_size": 2},
+    loss_from_scores: {"scores": np.eye(2)},
+}
+WRONG = [
+    (classify, {"y": [1]}, DataError, "1 labels for 2 pairs"),
+    (classify, {"y": [1, 2]}, ArgumentError, r"y\[1\] is .*2"),
+    (classify, {"test_Q1": [[5], []]}, DataError, r"test_Q1\[1\] is an empty question"),
+    (classify, {"threshold": "high"}, ArgumentError, "threshold"),
+    (classify, {"batch_size": 0}, ArgumentError, "batch_size"),
+    (classify, {"data_generator": lambda *_, **__: iter([])}, ArgumentError, "must yield batches"),
+    (classify, {"vocab": defaultdict(lambda: 0)}, ArgumentError, "<PAD>"),
+    (classify, {"model": lambda pair: pair[0][0]}, ShapeError, "two arrays v1 and v2"),
+    (classify, {"model": gives((2, 3), (2, 4))}, ShapeError, r"\(2, 4\)"),
+    (classify, {"model": gives((1, 3), (1, 3))}, ShapeError, "each"),
+    *((classify, {"model": model}, ArgumentError, f"a model, such as .*, not {name}")
+      for model, name in ((Siamese, "Siamese"), (partial(Siamese, 9), "partial"), (None, "None"))),
+    (data_generator, {"Q1": [], "Q2": []}, DataError, "empty"),
+    (data_generator, {"Q2": [[2], [3]]}, DataError, "Q1 holds 1 questions and Q2 holds 2"),
+    (data_generator, {"Q2": [[]]}, DataError, r"Q2\[0\] is an empty question \(1 such"),
+    (data_generator, {"Q1": [["how", "are"]]}, DataError, "Q1.*integer token ids"),
+    (data_generator, {"Q2": [[None]]}, DataError, "Q2.*integer token ids"),
+    (data_generator, {"Q1": 7}, DataError, "Q1 must hold.*int"),
+    *((data_generator, {"batch_size": n}, ArgumentError, "batch_size") for n in (0, 2.0, None, True)),
+    *((data_generator, {"pad": n}, ArgumentError, "pad") for n in ("<PAD>", -(2**31) - 1, 2**31)),
+    (TripletLossFn, two((2, 3), (3, 3)), ShapeError, r"\(2, 3\).*\(3, 3\)"),
+    *((loss_from_scores, {"scores": s}, ArgumentError, "numbers") for s in ([[1, 2], [3]], [["a"]])),
+    (TripletLossFn, two((1, 3), (1, 3)), ArgumentError, "at least 2"),
+    (loss_from_scores, {"scores": np.ones((2, 3))}, ShapeError, r"square .*\(2, 3\)"),
+    (loss_from_scores, {"closest": "nearest"}, ArgumentError, "'nearest'"),
+    (loss_from_scores, {"reduction": "max"}, ArgumentError, "'sum'.*'max'"),
+    (loss_from_scores, {"direction": "up"}, ArgumentError, "'columns'"),
+    (loss_from_scores, {"margin": -0.1}, ArgumentError, "margin .*-0.1"),
+    (loss_from_scores, {"margin": None}, ArgumentError, "margin .*None"),
+    (loss_from_scores, {"false_negative_mask": np.eye(3) > 0}, ShapeError, r"\(2, 2\); .* \(3, 3\)"),
+    (loss_from_scores, {"false_negative_mask": np.eye(2)}, ArgumentError, "bool.*float64"),
+    (mean_negative, {"scores": np.ones(4)}, ShapeError, r"\[batch, batch\].*\(4,\)"),
+    (hinge, two(3, 4, ("positive", "negative")), ShapeError, r"\(3,\).*\(4,\)"),
+    (TripletLoss, {"closest": "easiest"}, ArgumentError, "'easiest'"),
+    *((edition, {"year": year}, ArgumentError, f"of 2020 to 2023; year is {year!r}")
+      for year in (2019, 2024, "2023", None, 22)),
+    (Siamese, {"vocab_size": 0}, ArgumentError, "vocab_size"),
+    (Siamese, {"d_model": True}, ArgumentError, "d_model"),
+    (Siamese, {"mode": "test"}, ArgumentError, "'test'"),
+    (Siamese, {"lstm_bias": "none"}, ArgumentError, "lstm_bias"),
+    (cosine_similarity, two((4,), (4, 1)), ShapeError, r"\(4,\).*\(4, 1\)"),
+    (cosine_similarity, two((2, 3), (3,)), ShapeError, r"\(2, 3\).*\(3,\)"),
+    (cosine_similarity, two((), ()), ShapeError, r"\(\).*\(\)"),
+    (similarity_matrix, two((3,), (3, 3)), ShapeError, r"\(3,\).*\(3, 3\)"),
+    (similarity_matrix, two((2, 3), (2, 4)), ShapeError, r"\(2, 3\).*\(2, 4\)"),
+    (similarity_matrix, two((2, 3, 1), (2, 3, 1)), ShapeError, r"\(2, 3, 1\)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("function", "wrong", "error", "words"), WRONG)
+def test_a_wrong_argument_is_named_at_the_call(function, wrong, error, words):
+    with pytest.raises(error, match=words):
+        function(**CALLS.get(function, {}) | wrong)

@@ -1,8 +1,4 @@
-"""What the course's grader asks of the six functions: its calls, shapes, types and tolerances.
-
-Written anew with questions of our own; the vectors of the loss are the course's. Private names of
-Trax's Loop are read here because the grader reads them.
-"""
+"""What the course's grader asks, private names of Trax's Loop too: calls, shapes, types, tolerances."""
 
 import functools
 from collections import defaultdict
@@ -135,7 +131,6 @@ def test_a_schedule_given_twice_or_in_another_place_is_refused():
 
 
 def as_key(batch):
-    """The model is a table of the batches it was asked about."""
     return tuple(tuple(map(tuple, side)) for side in batch)
 
 

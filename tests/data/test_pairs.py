@@ -101,7 +101,6 @@ def test_a_split_that_is_not_possible_says_why():
 
 
 def closure(rows, **options):
-    """What follows from labelled pairs of one-letter questions, as words."""
     # Any numbers do, as long as a question has one.
     numbers = tuple(np.array([7 * ord(row[side]) for row in rows]) for side in (0, 1))
     joined = clusters(pairs_of(rows))

@@ -1,8 +1,4 @@
-"""README, the pages of docs/ and the other Markdown files: links, commands, code blocks, English.
-
-The reference is the thing itself: a file that is there, the command's own parser, Python. (That the
-pages build without a warning is `make docs`.)
-"""
+"""README, the pages of docs/ and the other Markdown files: links, commands, code blocks, English."""
 
 import itertools
 import re
@@ -139,9 +135,8 @@ def test_commands_flags_and_make_targets_in_the_text_exist(page):
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python")], ids=lambda p: p.stem)
 def test_python_blocks_run_or_say_why_not(page, tmp_path, monkeypatch):
-    """Beside questions.csv: 600 pairs of one length, since each length is compiled."""
     monkeypatch.chdir(tmp_path)
-    write_pairs(tmp_path / "questions.csv", pairs_of_length(14).rows(0, 600))
+    write_pairs(tmp_path / "questions.csv", pairs_of_length(14).rows(0, 600))  # few shapes
     codes = blocks(page, "python")
     for code in codes:
         assert not code.startswith(NOT_RUN) or len(code.splitlines()[0].split()) >= 6
@@ -154,7 +149,6 @@ ISSUES = {(117, 101), (123, 104), (128, 114), (132, 112), (133, 115), (138, 118)
 
 
 def test_the_example_ranks_the_duplicates_among_a_projects_issues_first():
-    """Each issue once, with an earlier one; five of the six duplicates are among the first six pairs."""
     file = Path(github_issues.__file__).with_suffix(".json")
     pairs = github_issues.duplicates(github_issues.read_issues(file), threshold=0.6)
     ranking = [(pair.issue, pair.earlier) for pair in pairs]

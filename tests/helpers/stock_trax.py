@@ -1,8 +1,6 @@
 """Stock Trax as the reference: the assignment's own cells, trained by Trax's own Loop.
 
-Nothing of `siamese` computes here: model, loss and Loop are those of the notebook in
-tests/course/notebooks, the loss of 2023 is written out below. Weights are dicts by the names of
-`siamese.nn.tower`: "embedding", "lstm/kernel" and "lstm/bias".
+Nothing of `siamese` computes here. Weights are dicts by the names of `siamese.nn.tower`.
 """
 
 import ast

@@ -22,7 +22,6 @@ QUESTIONS = [HARMFUL, *random_questions(200)]
 
 @pytest.fixture(params=[1280, 390])
 def served(request):
-    """(address, width, index) with a model that decides by the cosine, and one by a probability."""
     width, calibration = (
         request.param,
         fit_calibration(np.linspace(-1, 1, 100), np.arange(100) > 60),

@@ -32,7 +32,6 @@ def assert_close(arrays, expected, atol):
 
 @pytest.mark.slow
 def test_50_steps_of_2022_have_stock_trax_s_losses_and_the_golden_ones():
-    """The golden losses are stock Trax's (tests/course/test_trajectory.py); its first steps beside ours."""
     stock = list(stock_steps(2022, 3))
     words = len(stock[0].weights["embedding"])
     step, optimizer, config = course_step(words, 128, edition=2022)
