@@ -62,7 +62,7 @@ def numpy_runs_small_towers(request):
 
 
 @pytest.fixture(scope="session")
-def quora() -> Path:
+def quora():
     """The folder of Quora's real pairs; tests that ask for it are skipped without it."""
     if not (QUORA / "questions.csv.gz").exists():
         pytest.skip("needs ../shared/data/quora, which may not be redistributed")

@@ -47,13 +47,13 @@ def test_public_names_load_and_stay_when_their_modules_are_imported():
         assert callable(getattr(siamese, name))
 
 
-def _name(path: Path) -> str:
+def _name(path):
     parts = path.relative_to(PACKAGE).with_suffix("").parts
     return ".".join(part for part in parts if part != "__init__")
 
 
 @functools.cache
-def imports() -> set[tuple[str, str]]:
+def imports():
     """(module, imported module), read from the source; those of the package without ``siamese.``."""
     modules = {_name(path): path for path in PACKAGE.rglob("*.py")}
     found = set()
@@ -68,7 +68,7 @@ def imports() -> set[tuple[str, str]]:
     return found
 
 
-def _allowed(module: str, imported: str) -> bool:
+def _allowed(module, imported):
     here, there = module.split(".")[0], imported.split(".")[0]
     if here == there or imported in EVERYWHERE or (module, imported) in INTO_THE_COURSE:
         return True
@@ -87,7 +87,6 @@ def test_imports_between_folders_run_one_way():
 
 
 def test_a_reader_of_the_course_follows_few_lines():
-    """Counted are the modules that siamese.course imports, also inside functions, and those in turn."""
     modules = {name: path for path in PACKAGE.rglob("*.py") if (name := _name(path))}
     waiting, reached = [name for name in modules if name.split(".")[0] == "course"], set()
     while waiting:

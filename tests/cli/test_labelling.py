@@ -181,9 +181,8 @@ def test_what_thirty_answers_are_worth_on_the_handwritten_questions(run, tmp_pat
     (tmp_path / "q.txt").write_text("\n".join(owners))
 
     def pairs(group_of):
-        return {
-            frozenset((a, b)) for a, b in combinations(group_of, 2) if group_of[a] == group_of[b]
-        }
+        both = combinations(group_of, 2)
+        return {frozenset(pair) for pair in both if len({group_of[text] for text in pair}) == 1}
 
     def found(*flags):
         rows = csv.DictReader(run("duplicates", "q.txt", *flags)[1].splitlines())

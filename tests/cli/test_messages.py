@@ -48,7 +48,7 @@ PRINTED_BY = {
 }
 
 
-def strings() -> list[tuple[str, str, str]]:
+def strings():
     """(file, function, text) of every string, docstrings too; of an f-string its fixed parts."""
     found = []
     for path in sorted(PACKAGE.rglob("*.py")):
@@ -67,7 +67,7 @@ def strings() -> list[tuple[str, str, str]]:
     return found
 
 
-def printed_by(file: str, function: str) -> set[str] | None:
+def printed_by(file, function):
     """The commands that may print a string of a function; None where that is not known."""
     command = function.replace("index_", "index ").replace("_", "-")
     if file.startswith("cli/") and command and command in FLAGS:

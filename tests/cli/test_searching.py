@@ -261,7 +261,7 @@ def test_questions_without_a_known_word_are_named_and_make_no_groups(tmp_path, r
     assert "5 questions without any word that the model knows" in err and "1 (TCK-99812)" in err
 
 
-def test_a_file_is_replaced_only_where_the_user_says_so_and_never_one_that_is_read(
+def test_a_file_is_replaced_where_the_user_says_so_and_never_one_that_is_read(
     tmp_path, run, refused
 ):
     (tmp_path / "q.csv").write_text("id,question\n1,how far\n2,how far\n")
@@ -269,9 +269,8 @@ def test_a_file_is_replaced_only_where_the_user_says_so_and_never_one_that_is_re
     (tmp_path / "q.csv.answers.csv").write_text("question1,question2,is_duplicate\nwhy,how,1\n")
     os.mkfifo(tmp_path / "pipe")
     assert run("index", "build", "q.csv", "--model", "model", "--output", "q.db")[0] == 0
-    files = [
-        tmp_path / name for name in ("q.db", "q.csv", "pairs.csv", "model", "q.csv.answers.csv")
-    ]
+    names = "q.db", "q.csv", "pairs.csv", "model", "q.csv.answers.csv"
+    files = [tmp_path / name for name in names]
     before = [file.read_bytes() for file in files]
     for command, read in (
         ("duplicates q.csv --model model --output", "q.csv model q.csv.answers.csv"),
@@ -338,9 +337,6 @@ def test_an_index_is_added_to_from_the_columns_that_it_was_built_of(tmp_path, ru
     out = run("index", "add", "a.db", "c.csv", "--column", "remark+words", "--json")[1]
     assert json.loads(out)["added"] == 0
     refused(["duplicates", "a.db", "--column", "text"], "a.db is an index, which is read as it is")
-    answers = "x how far,z rice,1\nz rice,y how are you,1\nx how far,y how are you,0\n"
-    (tmp_path / "c.csv").write_text(f"question1,question2,is_duplicate\n{answers}")
-    refused(["threshold", "a.db", "--answers", "c.csv"], "The answers contradict each other")
 
 
 @pytest.mark.parametrize("command, body", [("build", "body"), ("add", "Notiz")])

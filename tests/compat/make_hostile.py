@@ -9,8 +9,6 @@ import io
 import os
 import pickle
 import struct
-from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -25,12 +23,12 @@ class Calls:
         return self.call
 
 
-def text(content: str | bytes) -> bytes:
+def text(content):
     raw = content.encode() if isinstance(content, str) else content
     return b"X" + struct.pack("<I", len(raw)) + raw
 
 
-def course(weights: bytes = b"](e", more: bytes = b"") -> bytes:
+def course(weights=b"](e", more=b""):
     """A pickle (without STOP) of a course dict with hand-made parts put into it."""
     facts = text("flat_weights") + weights + text("flat_state") + b"](e"
     return b"\x80\x03}(" + facts + text("input_signature") + b"N" + more + b"u"
@@ -71,7 +69,7 @@ WHOLE = {
 }  # fmt: skip
 
 
-def calls(command: bytes) -> dict[str, bytes]:
+def calls(command):
     """Opcodes that would run a shell command, or reach for what could; by name."""
     return {
         "GLOBAL": b"cposix\nsystem\n(" + command + b"tR",
@@ -93,7 +91,7 @@ def calls(command: bytes) -> dict[str, bytes]:
     }  # fmt: skip
 
 
-def pickles(canary: Path) -> Iterator[tuple[str, bytes]]:
+def pickles(canary):
     """Yields (name, pickle): each would run code, fill the memory or is not a file of weights."""
     command, python = f"touch {canary}", f"open({str(canary)!r}, 'w').close()"
     for protocol in range(6):
@@ -106,15 +104,15 @@ def pickles(canary: Path) -> Iterator[tuple[str, bytes]]:
             yield f"{kind}-{name}", course(b"](" + weights + b"e") + b"."
 
 
-def npys(canary: Path) -> Iterator[tuple[str, bytes]]:
+def npys(canary):
     """Yields (name, .npy images): objects, records, lies about the size, damage."""
 
-    def image(array, **options) -> bytes:
+    def image(array, **options):
         file = io.BytesIO()
         np.save(file, array, **options)
         return file.getvalue()
 
-    def claims(header: str) -> bytes:
+    def claims(header):
         return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode()
 
     good = image(np.ones((3, 2), "float32"))
@@ -128,7 +126,7 @@ def npys(canary: Path) -> Iterator[tuple[str, bytes]]:
     yield "garbage-after", good + b"garbage"
 
 
-def bomb(head: bytes) -> bytes:
+def bomb(head):
     """A small gzip file that unpacks to `head` and hundreds of megabytes of zeros."""
     file = io.BytesIO()
     with gzip.GzipFile("", "wb", 9, file, mtime=0) as packed:
@@ -138,12 +136,12 @@ def bomb(head: bytes) -> bytes:
     return file.getvalue()
 
 
-def image_header(size: int) -> bytes:
+def image_header(size):
     header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({size},), }}\n".encode()
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header
 
 
-def write_corpus(directory: Path) -> list[Path]:
+def write_corpus(directory):
     directory.mkdir(parents=True, exist_ok=True)
     canary = directory / "CANARY"
     files = {f"{name}.pkl.gz": gzip.compress(content, 2) for name, content in pickles(canary)}
@@ -156,11 +154,7 @@ def write_corpus(directory: Path) -> list[Path]:
     weights = pickle.dumps({"flat_weights": [], "x": list(range(999))})
     for kind, content in (("pkl", weights), ("npy", image_header(1000) + bytes(1000))):
         good = gzip.compress(content, 2)
-        damaged = {
-            "cut": good[: len(good) // 2],
-            "not": content,
-            "garbage-after": good + b"garbage",
-        }
+        damaged = {"cut": good[: len(good) // 2], "not": content, "garbage-after": good + b"x"}
         damaged["wrong-crc"] = good[:-8] + b"\0\0\0\1" + good[-4:]
         files |= {f"gzip-{name}.{kind}.gz": file for name, file in damaged.items()}
     for name, content in files.items():

@@ -58,11 +58,7 @@ def test_importing_siamese_and_trax_is_silent_and_leaves_the_process_as_a_learne
     """)
     before, _, mine = done.stderr.partition("from here on they are mine\n")
     assert (done.returncode, before) == (0, "")
-    for words in (
-        "DeprecationWarning: mine",
-        "FutureWarning: also mine",
-        "GzipFile was opened for",
-    ):
+    for words in ("DeprecationWarning: mine", "FutureWarning: also", "GzipFile was opened for"):
         assert words in mine
     for name in ("inspect.stack of trax", "DeviceArray", "tree_unflatten", "tensorflow, gym", "host_count",
                  "Loop(eval_task=...)", "Loop.load_checkpoint"):  # fmt: skip

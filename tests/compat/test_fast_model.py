@@ -63,9 +63,8 @@ def test_vectors_and_gradients_equal_those_of_the_layers(make, rows, length1, le
 
     for value, expected in zip(run(fast), run(stock), strict=True):
         np.testing.assert_allclose(value, expected, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(
-        fast.sublayers[0](questions[0]), stock.sublayers[0](questions[0]), rtol=0, atol=1e-6
-    )
+    one, other = (model.sublayers[0](questions[0]) for model in (fast, stock))
+    np.testing.assert_allclose(one, other, rtol=0, atol=1e-6)
 
 
 def test_a_model_with_weights_keeps_them_and_its_files(tmp_path):

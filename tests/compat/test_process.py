@@ -33,7 +33,7 @@ def state():
         "stdout": str(sys.stdout), "stderr": str(sys.stderr), "recursion": sys.getrecursionlimit(),
         "collector": gc.get_threshold(), "locale": locale.setlocale(locale.LC_ALL),
         "random": str(random.getstate()), "threads": threading.active_count(),
-        "seeded anew": numpy and str(numpy.random.get_state()),
+        "drawn": numpy and str(numpy.random.get_state()),
         "warnings": [str(rule) for rule in warnings.filters],
         "finders": [getattr(finder, "__name__", type(finder).__name__) for finder in sys.meta_path],
         "jax": jax and {name: str(value) for name, value in jax.config.values.items()},
@@ -76,7 +76,7 @@ print(json.dumps(state()))
     assert len(added) == 2 and all("trax" in rule for rule in added)
     assert {name for name in plain if ours[name] != plain[name]} == {
         "finders",
-        "seeded anew",
+        "drawn",
         "warnings",
     }
     assert {name for name in before if before[name] != after[name]} == set()

@@ -21,7 +21,7 @@ from siamese.errors import CheckpointError
 
 
 def same(a, b):
-    """Whether two values are equal in kind, shape and every digit: the arrays here are short."""
+    """Whether two values are equal in kind, shape and every digit."""
     with np.printoptions(floatmode="unique"):
         return repr(a) == repr(b)
 
@@ -60,11 +60,9 @@ def test_harmless_content_is_read_as_python_reads_it(protocol):
 
 def test_the_names_of_older_numpys_and_jax_are_known():
     ours, theirs = b"array\n_reconstruct_array", b"device_array\nreconstruct_device_array"
-    for array, name, older in (
-        (np.arange(3), b"numpy._core", b"numpy.core"),
-        (jax.numpy.arange(3), ours, theirs),
-    ):
-        data = pickle.dumps(array, 3)
+    names = (np, b"numpy._core", b"numpy.core"), (jax.numpy, ours, theirs)
+    for library, name, older in names:
+        data = pickle.dumps(library.arange(3), 3)
         assert name in data
         assert read_plain_pickle(data.replace(name, older)).tolist() == [0, 1, 2]
     with pytest.raises(CheckpointError, match="another machine's byte order"):

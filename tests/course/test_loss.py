@@ -138,12 +138,8 @@ cosines = st.floats(-1, 1).map(lambda x: round(x, 3))
 same_matrices = st.integers(2, 5).flatmap(
     lambda n: st.tuples(arrays(np.float64, (n, n), elements=cosines), arrays(bool, (n, n)))
 )
-choices = {
-    "closest": losses.CLOSEST,
-    "direction": losses.DIRECTIONS,
-    "reduction": losses.REDUCTIONS,
-}
-choices["margin"] = [0.0, 0.25, 1.5]
+choices = {"closest": losses.CLOSEST, "direction": losses.DIRECTIONS}
+choices |= {"reduction": losses.REDUCTIONS, "margin": [0.0, 0.25, 1.5]}
 options = st.fixed_dictionaries({name: st.sampled_from(some) for name, some in choices.items()})
 
 
@@ -233,7 +229,6 @@ def test_gradients_at_kinks():
 
 @both
 def test_dot_products_below_minus_two_are_negatives_like_others(run):
-    """The lecture's mask of -2 is below any cosine, but not below dot products of longer vectors."""
     scores = np.array([[-5.0, -4.0, -3.0], [-6.0, -5.0, -7.0], [-9.0, -3.0, -2.5]])
     for closest in losses.CLOSEST:
         options = {"closest": closest, "direction": "both"}

@@ -54,7 +54,6 @@ def assert_same_weights(model, other):
 
 
 def generators():
-    """Pairs of token lists in which the second is a shuffled copy of the first, with one word changed."""
     draw = np.random.RandomState(0)
     q1 = [draw.randint(2, VOCAB, draw.randint(2, 10)).tolist() for _ in range(150)]
     q2 = [[*draw.permutation(q)[1:].tolist(), int(draw.randint(2, VOCAB))] for q in q1]
@@ -74,7 +73,6 @@ def drawn_batches():
 
 
 def stock(output_dir):
-    """The same by the assignment's own cell: stock Trax's Loop over the same model and batches."""
     end = "output_dir=output_dir)"
     cell = functions((end, f"{end[:-1]}, random_seed=7)"))["train_model"]
     schedule = trax.lr.warmup_and_rsqrt_decay(400, 0.01)
@@ -304,9 +302,8 @@ def test_the_steps_equal_those_of_the_cells_in_stock_trax(name, steps):
         losses, embedding = ours(name, steps, fast)
         atol = TOLERANCE[name] if fast else 1e-5
         np.testing.assert_allclose(losses, [step.loss for step in stock], rtol=0, atol=atol)
-        np.testing.assert_allclose(
-            losses, GOLDEN_LOSSES[name][:steps], rtol=0, atol=TOLERANCE[name]
-        )
+        golden = GOLDEN_LOSSES[name][:steps]
+        np.testing.assert_allclose(losses, golden, rtol=0, atol=TOLERANCE[name])
         if not fast:  # The loss alone says little while it stays near 0.5: the weights moved alike.
             expected, atol = stock[-1].new_weights["embedding"], 1e-6 if name == "course" else 1e-4
             np.testing.assert_allclose(embedding, expected, rtol=0, atol=atol)

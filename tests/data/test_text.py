@@ -87,9 +87,8 @@ def test_every_model_but_the_courses_reads_folded_text():
         assert folding.unknown_words(other) == []
     assert folding.without_known_words(["xyzzy plugh", "IT", "ошибка？"]).tolist() == [1, 0, 1]
     assert folding.cut(["it " * 512, "it " * 513, "far"]) == 1
-    lengths = DuplicateDetector.from_encoder(
-        lambda texts: [[len(t), t.count("A"), 1.0] for t in texts]
-    )
+    encode = lambda texts: [[len(t), t.count("A"), 1.0] for t in texts]  # noqa: E731
+    lengths = DuplicateDetector.from_encoder(encode)
     assert lengths.similarity("pass\u00adword", "password") == pytest.approx(1)
     for one, other in (("“A” or ‘b’", "\"A\" or 'b'"), ("A–B — c", "A-B - c"), ("A\x0bb", "A b")):
         assert lengths.as_read(one) == other == course.as_read(other) != course.as_read(one)
@@ -101,7 +100,7 @@ SIGNATURE, TEMPLATE = "Sent from my phone", "### What did you expect?"
 NUMBERS = count()
 
 
-def posts(size: int, *lines: str) -> list[str]:
+def posts(size, *lines):
     return ["\n".join([f"How do I solve number {next(NUMBERS)}?", *lines]) for _ in range(size)]
 
 

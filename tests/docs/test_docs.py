@@ -27,23 +27,23 @@ OTHER_FLAGS = {"--no-deps", "--test", "--disjoint", "--near", "--compare"}  # of
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
 
-def blocks(page: Path, *kinds: str) -> list[str]:
+def blocks(page, *kinds):
     found = FENCE.finditer(page.read_text(encoding="utf-8"))
     return [block["text"] for block in found if block["kind"].strip() in kinds]
 
 
-def prose(page: Path) -> str:
+def prose(page):
     return FENCE.sub("", page.read_text(encoding="utf-8"))
 
 
-def code_in_text(page: Path) -> list[str]:
+def code_in_text(page):
     """The spans between single backticks, over the ends of lines too."""
     paragraphs = re.split(r"\n\s*\n", prose(page))
     spans = (span for text in paragraphs for span in re.findall(r"`([^`]+)`", text))
     return [" ".join(span.split()) for span in spans]
 
 
-def anchors(page: Path) -> set[str]:
+def anchors(page):
     """The names of a page's headings for links: lower case, spaces made hyphens."""
     headings = re.findall(r"^#+ +(.*)$", prose(page), re.M)
     plain = (re.sub(r"[^\w\- ]", "", heading.replace("`", "").lower()) for heading in headings)
@@ -81,7 +81,7 @@ def test_the_api_page_has_every_public_name_once():
     assert sorted(re.findall(r":: siamese\.(\w+)$", text, re.M)) == sorted(siamese.__all__)
 
 
-def table_rows(text: str) -> list[set[str]]:
+def table_rows(text):
     """The figures of three decimals of each row of the tables."""
     rows = [line for line in text.splitlines() if line.startswith("|")]
     figures = (re.findall(r"(?<![\d.])\d\.\d{3}(?!\d)", row) for row in rows)

@@ -31,17 +31,10 @@ PAIRS = st.lists(st.tuples(st.integers(0, 6), st.booleans()), min_size=2, max_si
 def test_metrics_equal_scikit_learn_and_no_cut_is_better_than_the_best(pairs, cut):
     scores, labels = np.array([s / 6 for s, _ in pairs]), np.array([y for _, y in pairs])
     answers = scores > cut / 6
-    expected = {
-        "n": len(pairs),
-        "base_rate": labels.mean(),
-        "threshold": cut / 6,
-        "accuracy": sk.accuracy_score(labels, answers),
-        "precision": sk.precision_score(labels, answers, zero_division=0),
-        "recall": sk.recall_score(labels, answers),
-        "f1": sk.f1_score(labels, answers),
-        "roc_auc": sk.roc_auc_score(labels, scores),
-        "average_precision": sk.average_precision_score(labels, scores),
-    }
+    expected = {"n": len(pairs), "base_rate": labels.mean(), "threshold": cut / 6}
+    for some, names in ((answers, "accuracy recall f1"), (scores, "roc_auc average_precision")):
+        expected |= {n: getattr(sk, f"{n}_score")(labels, some) for n in names.split()}
+    expected["precision"] = sk.precision_score(labels, answers, zero_division=0)
     assert evaluate_scores(scores, labels, cut / 6).to_dict() == pytest.approx(expected, abs=1e-12)
     without = evaluate_scores(scores, labels)
     assert (without.accuracy, without.f1, without.threshold) == (None, None, None)
@@ -173,9 +166,8 @@ def evaluated(**options):
 
 def test_the_figures_stand_in_the_table_and_in_json():
     expected = evaluate_scores(SCORES, LABELS, 0.2)
-    evaluation = evaluated(
-        threshold_from="given", probabilities=(SCORES + 1) / 2, encoder=("use", SCORES)
-    )
+    probabilities = {"probabilities": (SCORES + 1) / 2}
+    evaluation = evaluated(threshold_from="given", encoder=("use", SCORES), **probabilities)
     table, values = str(evaluation), json.loads(json.dumps(evaluation.to_dict()))
     for name, title in FIGURES.items():
         value, interval = getattr(expected, name), evaluation.intervals[name]

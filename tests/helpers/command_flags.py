@@ -5,7 +5,7 @@ import argparse
 from siamese.cli.main import build_parser
 
 
-def _flags(parser: argparse.ArgumentParser, name: str) -> dict[str, set[str]]:
+def _flags(parser, name):
     found = {name: set(parser._option_string_actions)}  # argparse has no public way to ask for them
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):

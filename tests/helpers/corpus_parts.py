@@ -1,7 +1,6 @@
 """The beginning of the embedded corpus; labelled pairs as a file."""
 
 import csv
-from pathlib import Path
 
 import numpy as np
 
@@ -28,7 +27,7 @@ def pairs_of_length(shortest, longest=None):
     return pairs.select((shortest <= lengths) & (lengths <= (longest or shortest)))
 
 
-def write_pairs(path: Path, pairs) -> Path:
+def write_pairs(path, pairs):
     """Writes them as CSV with a header; returns the path."""
     labels = pairs.is_duplicate.astype(int)
     with open(path, "w", newline="", encoding="utf-8") as file:

@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def matrix(text: str) -> np.ndarray:
+def matrix(text):
     return np.array([line.split() for line in text.strip().splitlines()], float)
 
 

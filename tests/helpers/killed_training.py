@@ -5,7 +5,6 @@ import os
 import random
 import signal
 import time
-from pathlib import Path
 
 from corpus_parts import small_corpus, write_pairs
 
@@ -18,26 +17,22 @@ PRELOADED = ["siamese.search.index", "siamese.training.run", "siamese.cli.main",
 FILES = ("checkpoint.safetensors", "best.safetensors", "model.safetensors", "metrics.jsonl")
 
 
-def train(arguments: list[str], messages: Path) -> None:
-    """The process that is killed."""
+def train(arguments, messages):
     file = os.open(messages, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     for stream in (1, 2):
         os.dup2(file, stream)
     raise SystemExit(siamese(arguments))
 
 
-def run_contents(run: Path) -> dict[str, object]:
+def run_contents(run):
     """The bytes of a finished run's files, and the names of its other files."""
-    contents: dict[str, object] = {name: (run / name).read_bytes() for name in FILES}
+    contents = {name: (run / name).read_bytes() for name in FILES}
     contents["others"] = sorted(path.name for path in run.iterdir() if path.name not in FILES)
     return contents
 
 
-def killed_runs(folder: Path, times: int, signals: list[str], steps: int) -> dict:
-    """Kills runs at random moments and starts each again, until it ends; it equals a run never killed.
-
-    AssertionError where a run that ends differs from the run that was never killed, in one byte or file.
-    """
+def killed_runs(folder, times, signals, steps):
+    """Kills runs at random moments and starts each again; one that ends must equal one never killed."""
     write_pairs(folder / "pairs.csv", small_corpus(train=400).train)
     command = ["train", "--preset", "course", "--questions", folder / "pairs.csv", "--json"]
     command += ["--steps", steps, "--batch-size", 16, "--set=checkpoint_every=5"]
@@ -46,7 +41,7 @@ def killed_runs(folder: Path, times: int, signals: list[str], steps: int) -> dic
     processes.set_forkserver_preload(PRELOADED)
     kills = finished = 0
 
-    def start(run: Path) -> multiprocessing.Process:
+    def start(run):
         arguments = [list(map(str, [*command, run])), folder / "messages"]
         child = processes.Process(target=train, args=arguments)
         child.start()

@@ -28,7 +28,7 @@ GOOD = {
 }
 
 
-def garbled(content: bytes) -> bytes:
+def garbled(content):
     draw = random.Random(len(content))
     return bytes(byte ^ draw.randrange(256) if draw.random() < 0.02 else byte for byte in content)
 
@@ -114,7 +114,7 @@ COMMANDS = """
 """.strip().splitlines()
 
 
-def run(arguments: list, expected: tuple[int, ...] = (0,)) -> tuple[int, str]:
+def run(arguments, expected=(0,)):
     """Runs a command in this process; returns exit code, which must be an expected one, and messages."""
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -127,7 +127,7 @@ def run(arguments: list, expected: tuple[int, ...] = (0,)) -> tuple[int, str]:
     return code, messages
 
 
-def make_folder(folder: Path) -> list:
+def make_folder(folder):
     """Makes a model, an index, odd files and paths that are no files; returns the paths."""
     model = make_detector(threshold=0.4).save(folder / "model")
     texts = ["how far is it?", "how old are you?"]
@@ -145,7 +145,7 @@ def make_folder(folder: Path) -> list:
     return [*paths, Path("/dev/null"), Path("x" * 5000)]
 
 
-def run_one(folder: Path, command: str, path: Path) -> int:
+def run_one(folder, command, path):
     """Runs one of the commands; AssertionError where it does not end with an answer or one message."""
     with contextlib.chdir(folder):
         arguments = [path if word == "FILE" else word for word in command.split()]
@@ -156,7 +156,7 @@ def run_one(folder: Path, command: str, path: Path) -> int:
     return code
 
 
-def run_all(folder: Path) -> dict:
+def run_all(folder):
     """Gives every path to every command; figures."""
     paths = make_folder(folder)
     codes = Counter(run_one(folder, command, path) for path in paths for command in COMMANDS)

@@ -22,8 +22,7 @@ from siamese.course.model import set_tower_weights, tower_weights
 ASSIGNMENT = Path(__file__).parents[1] / "course" / "notebooks" / "assignment.py"
 GOLDEN_LOSSES = json.loads(Path(__file__).with_name("golden_losses.json").read_text())
 STEPS = 50
-# The course's own setting, whose loss stays near 0.5 for its first 50 steps, and a quicker one whose loss
-# falls, because its LSTM starts with a bias on the forget gate only: a drift must show in either.
+# The course's own setting, whose loss stays near 0.5 for 50 steps, and a quicker one whose loss falls.
 SETTINGS = {"course": {"d_model": 128, "batch": 256}, "quick": {"d_model": 16, "batch": 64}}
 
 
@@ -82,7 +81,6 @@ def corpus():
 
 
 def batches_and_vocabulary(batch):
-    """STEPS + 1 batches (q1, q2) of the corpus in the course's order, and the vocabulary."""
     sides, vocab = corpus()
     random.seed(34)
     generator = data_generator(*sides, batch)
@@ -102,12 +100,7 @@ StockStep = namedtuple("StockStep", FIELDS)
 
 
 def stock_steps(edition, steps=STEPS, setting="course"):
-    """Trains the assignment's model for `steps` (at most 50) and yields each step with its arrays.
-
-    The random seed is 34, and in the quick setting the LSTM's bias another. The batches are those of
-    `batches_and_vocabulary`; as in the course the first one only gives the shapes, so step 1 trains on
-    the second.
-    """
+    """Trains the assignment's model for `steps`; as in the course the first batch only gives the shapes."""
     batches, vocab = batches_and_vocabulary(SETTINGS[setting]["batch"])
     loss = tl.Fn("TripletLoss", partial(LOSSES[edition], margin=0.25))
     task = training.TrainTask(iter(batches), loss, trax.optimizers.Adam(0.01), schedule(setting))

@@ -2,12 +2,11 @@
 
 import gzip
 import pickle
-from pathlib import Path
 
 import numpy as np
 
 
-def write_trax_weights(path: Path, arrays: list[np.ndarray], step: int = 0) -> Path:
+def write_trax_weights(path, arrays, step=0):
     """Writes ``model.pkl.gz`` and its weights: `path` is a directory, or the name of the first."""
     path = path / "model.pkl.gz" if path.is_dir() else path
     beside = path.with_name(path.name.removesuffix(".pkl.gz") + ".weights.npy.gz")

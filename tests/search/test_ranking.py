@@ -139,7 +139,7 @@ def rows_of(found):
 
 
 def decaying(n, d=64):
-    """Vectors whose axes weigh less and less, as an encoder's do; every second is near the one before."""
+    """Axes weigh less and less, as an encoder's do; every second vector is near the one before."""
     rng = np.random.default_rng(1)
     vectors = rng.standard_normal((n, d)) * 0.93 ** np.arange(d) @ np.linalg.qr(unit(d, d))[0]
     vectors[1::2] = vectors[::2] + 0.2 * vectors[1::2]

@@ -175,9 +175,8 @@ def test_a_busy_server_answers_that_it_lives(address, monkeypatch):
 
     monkeypatch.setattr(QuestionIndex, "search", slow)
     with ThreadPoolExecutor() as pool:
-        pool.map(
-            lambda k: ask(address, "/v1/search", {"questions": []}), range(api.MOST_WORKING + 1)
-        )
+        body = {"questions": []}
+        pool.map(lambda k: ask(address, "/v1/search", body), range(api.MOST_WORKING + 1))
         try:
             assert all(begun.acquire(timeout=30) for _ in range(api.MOST_WORKING))
             assert ask(address, "/health")[0] == ask(address, "/metrics")[0] == 200

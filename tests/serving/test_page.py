@@ -22,10 +22,8 @@ QUESTIONS = [HARMFUL, *random_questions(200)]
 
 @pytest.fixture(params=[1280, 390])
 def served(request):
-    width, calibration = (
-        request.param,
-        fit_calibration(np.linspace(-1, 1, 100), np.arange(100) > 60),
-    )
+    width = request.param
+    calibration = fit_calibration(np.linspace(-1, 1, 100), np.arange(100) > 60)
     calibrated = make_detector(threshold=0.9, calibration=calibration)
     detector = calibrated if width > 1000 else make_curve_detector()
     columns = [{"of": {"name": "li"}, "post": 2**62}] * 201

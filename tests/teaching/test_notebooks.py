@@ -137,8 +137,7 @@ def test_an_output_of_this_machine_only_is_refused(name, text):
         build._refuse_leaks(cell, nbformat.v4.new_output("stream", name=name, text=text))
 
 
-# Runs notebooks with short training of small models, each in a process of its own that has Trax imported:
-# forked, the import is paid once. Writes what each prints, which cells end with an error, and the marks.
+# Runs notebooks with short training of small models, in forks of a process that has Trax imported.
 RUN = r"""
 import json, os, re, sys
 SMALLER = (
@@ -212,7 +211,6 @@ def outputs(notebook):
 
 @names
 def test_the_figures_in_the_text_are_those_of_the_cells(source):
-    """Each number with a point in the text stands in the code, or is a printed number, rounded."""
     notebook = read("solution", source)
     number = r"-?\d+\.\d+(?![\d.])"
     cells = {*map(float, re.findall(number, f"{code_of(notebook)}\n{outputs(notebook)}"))}
@@ -226,7 +224,6 @@ def test_the_figures_in_the_text_are_those_of_the_cells(source):
 
 @names
 def test_a_lesson_has_its_parts(source):
-    """Two guesses, three tasks of which a teacher grades one, minutes, words for each picture."""
     solution = read("solution", source)
     text = source.read_text(encoding="utf-8")
     guesses = re.findall(r"^(Your|your) guess: ", outputs(solution), re.M)

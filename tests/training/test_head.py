@@ -272,11 +272,8 @@ def test_the_command_teaches_a_head_and_replaces_no_model(train, monkeypatch, tm
     monkeypatch.setattr("siamese.cli.training.TOWER_DUPLICATES", 21)
     monkeypatch.setattr("siamese.cli.training.USUALLY", ((50, 0.9),))
     code, _, err = general()
-    assert (
-        code == 0
-        and "No tower: it needs 21 duplicates" in err
-        and "Fewer than 50 were not tried" in err
-    )
+    assert code == 0 and "No tower: it needs 21 duplicates" in err
+    assert "Fewer than 50 were not tried" in err
     assert list(DuplicateDetector.load("runs/general").shares) == ["encoder", "head"]
 
 

@@ -224,9 +224,8 @@ def test_resume_equals_no_interruption(lengths, options, taken, clustered, label
             np.testing.assert_array_equal(ours, theirs)
 
 
-CLUSTERED = st.lists(
-    st.tuples(st.integers(1, 6), st.integers(-1, 9), st.integers(-1, 9)), min_size=2, max_size=60
-)
+CLUSTERS = st.tuples(st.integers(1, 6), st.integers(-1, 9), st.integers(-1, 9))
+CLUSTERED = st.lists(CLUSTERS, min_size=2, max_size=60)
 
 
 @settings(max_examples=40)

@@ -50,8 +50,7 @@ def test_50_steps_of_2022_have_stock_trax_s_losses_and_the_golden_ones():
 
 @pytest.mark.slow
 def test_each_step_of_2023_from_stock_trax_s_weights_and_moments_is_its_step():
-    # A constant rate and a bias on the forget gate alone: at the course's own start all vectors are nearly
-    # equal, and rounding decides which negatives are masked.
+    # At the course's own start vectors are nearly equal, and rounding decides which negatives are masked.
     step = None
     for reference in stock_steps(2023, setting="quick"):
         if step is None:
@@ -79,10 +78,8 @@ def tokens(rows, length, seed=0, words=range(2, 20)):
 
 
 def batches_of(rows, *sizes, **options):
-    labelled = (*rows, np.arange(40) % 2)
-    return PairBatches(
-        *rows, *sizes, clusters=[np.arange(40) // 4] * 2, labelled=labelled, **options
-    )
+    labelled, clusters = (*rows, np.arange(40) % 2), [np.arange(40) // 4] * 2
+    return PairBatches(*rows, *sizes, clusters=clusters, labelled=labelled, **options)
 
 
 MASKED = TowerConfig(5000, 4, mask_padding=True, bidirectional=True)

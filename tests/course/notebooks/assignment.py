@@ -1,8 +1,5 @@
 # %% [markdown]
 # # The assignment: question duplicates
-#
-# What the assignment's cells do, in our own words and with a small model. A runner puts `import
-# siamese` above the first line, and trains once more with `eval_task=eval_task`, as in 2020.
 
 # %%
 import os

@@ -1,8 +1,5 @@
 # %% [markdown]
 # # Lab 1: a siamese network in Trax
-#
-# The course's imports and layers, in our own words. A runner puts `import siamese` above the first
-# line.
 
 # %%
 import trax
@@ -22,8 +19,7 @@ def normalize(x):
 tensor = np.random.random((2, 5))
 print(tensor)
 unit = normalize(tensor)
-print(unit, unit.dtype)
-print("DeviceArray:", isinstance(unit, DeviceArray))
+print(unit, unit.dtype, isinstance(unit, DeviceArray))
 
 # %% One tower, used twice
 vocab_size = 500
@@ -41,15 +37,11 @@ print(Siamese)
 
 # %% Its parts
 def show_layers(model, layer_prefix):
-    print(f"Total layers: {len(model.sublayers)}")
     for i in range(len(model.sublayers)):
-        print("========")
         print(f"{layer_prefix}_{i}: {model.sublayers[i]}")
 
 
-print("Siamese model:")
 show_layers(Siamese, "Parallel.sublayers")
-print("Details of the towers:")
 show_layers(LSTM, "Serial.sublayers")
 print("types:", type(Siamese), type(Siamese.sublayers[0]))
 
