@@ -36,7 +36,7 @@ def pytest_sessionfinish(session):
     terminal = session.config.pluginmanager.get_plugin("terminalreporter")
     if not os.environ.get("CI") or hasattr(session.config, "workerinput") or terminal is None:
         return
-    lines = ALLOWED_SKIPS.read_text(encoding="utf-8").splitlines()
+    lines = ALLOWED_SKIPS.read_text("utf-8").splitlines()
     allowed = [line for line in lines if line and not line.startswith("#")]
     for report in terminal.stats.get("skipped", []):
         _, _, reason = report.longrepr

@@ -58,7 +58,7 @@ def imports():
     modules = {_name(path): path for path in PACKAGE.rglob("*.py")}
     found = set()
     for name, path in modules.items():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if not isinstance(node, (ast.Import, ast.ImportFrom)):
                 continue
             base = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
@@ -92,14 +92,14 @@ def test_a_reader_of_the_course_follows_few_lines():
     while waiting:
         reached.add(name := waiting.pop())
         waiting += {there for here, there in imports() if here == name} & modules.keys() - reached
-    lines = {name: len(modules[name].read_text(encoding="utf-8").splitlines()) for name in reached}
+    lines = {name: len(modules[name].read_text("utf-8").splitlines()) for name in reached}
     assert sum(count for name, count in lines.items() if name.startswith("course")) <= 945
     assert sum(lines.values()) < 2110
 
 
 def test_files_and_folders_stay_small_enough_to_read():
     for path in PACKAGE.rglob("*.py"):
-        assert len(path.read_text(encoding="utf-8").splitlines()) <= 400, path
+        assert len(path.read_text("utf-8").splitlines()) <= 400, path
     made = {"__pycache__", "_build"}  # and docs/notebooks, which `make docs` copies
     for name in ("siamese", "tests", "docs", "benchmarks", "notebooks", "tools", "examples"):
         for folder, folders, files in os.walk(PACKAGE.with_name(name)):
@@ -147,7 +147,7 @@ def test_without_trax_the_tool_trains_and_answers_and_the_course_says_so(tmp_pat
 
 def test_the_package_is_typed_and_the_citation_names_this_version():
     assert (PACKAGE / "py.typed").is_file()
-    citation = PACKAGE.with_name("CITATION.cff").read_text(encoding="utf-8")
+    citation = PACKAGE.with_name("CITATION.cff").read_text("utf-8")
     assert f"\nversion: {siamese.__version__}\n" in citation
 
 

@@ -53,7 +53,7 @@ def strings():
     found = []
     for path in sorted(PACKAGE.rglob("*.py")):
         file = str(path.relative_to(PACKAGE))
-        for top in ast.parse(path.read_text(encoding="utf-8")).body:
+        for top in ast.parse(path.read_text("utf-8")).body:
             inside = set()  # an f-string's parts, which come after it
             for node in ast.walk(top):
                 if id(node) in inside or not isinstance(node, (ast.Constant, ast.JoinedStr)):

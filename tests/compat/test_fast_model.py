@@ -3,6 +3,7 @@
 import jax
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from trax import layers as tl
 from trax import shapes
 from trax.fastmath import numpy as fastnp
@@ -62,9 +63,9 @@ def test_vectors_and_gradients_equal_those_of_the_layers(make, rows, length1, le
         return [*vectors, *jax.tree.leaves(gradient)]
 
     for value, expected in zip(run(fast), run(stock), strict=True):
-        np.testing.assert_allclose(value, expected, rtol=1e-5, atol=1e-6)
+        assert_allclose(value, expected, rtol=1e-5, atol=1e-6)
     one, other = (model.sublayers[0](questions[0]) for model in (fast, stock))
-    np.testing.assert_allclose(one, other, rtol=0, atol=1e-6)
+    assert_allclose(one, other, rtol=0, atol=1e-6)
 
 
 def test_a_model_with_weights_keeps_them_and_its_files(tmp_path):
@@ -73,15 +74,15 @@ def test_a_model_with_weights_keeps_them_and_its_files(tmp_path):
     expected = stock(questions)[0]
     fast = fast_forward(stock)
     assert fast is stock
-    np.testing.assert_allclose(fast(questions)[0], expected, rtol=0, atol=1e-6)
+    assert_allclose(fast(questions)[0], expected, rtol=0, atol=1e-6)
     file = str(tmp_path / "model.pkl.gz")
     fast.save_to_file(file, input_signature=shapes.signature(questions))
     for array, expected in zip(read_course_model(file).weights, arrays().values(), strict=True):
-        np.testing.assert_array_equal(array, expected)
+        assert_array_equal(array, expected)
     fresh = Siamese(VOCAB, D)
     fresh.init_from_file(file)
     for name, array in arrays().items():
-        np.testing.assert_array_equal(tower_weights(fresh)[name], array)
+        assert_array_equal(tower_weights(fresh)[name], array)
     with pytest.raises(ShapeError, match=r"embedding has shape \(3, 8\).*needs \(30, 8\)"):
         set_tower_weights(fresh, arrays() | {"embedding": np.zeros((3, 8))})
 

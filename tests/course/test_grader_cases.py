@@ -10,6 +10,7 @@ import pytest
 import reference
 import trax
 from jax.interpreters.xla import DeviceArray
+from numpy.testing import assert_allclose, assert_array_equal
 from stock_trax import OF_2020
 from trax import layers as tl
 from trax import shapes
@@ -175,8 +176,8 @@ def test_the_towers_are_one_object_with_one_set_of_weights_of_the_documents_numb
     assert first is second
     assert model.weights[1] == base.GET_WEIGHTS_FROM_CACHE
     v1, v2 = model((QUESTIONS[0], QUESTIONS[0]))
-    np.testing.assert_array_equal(v1, v2)
-    np.testing.assert_allclose(np.linalg.norm(v1, axis=1), 1, atol=1e-6)
+    assert_array_equal(v1, v2)
+    assert_allclose(np.linalg.norm(v1, axis=1), 1, atol=1e-6)
 
 
 def test_mode_has_no_effect_and_keeps_no_state():
@@ -187,7 +188,7 @@ def test_mode_has_no_effect_and_keeps_no_state():
         model.weights = first.weights
         for _ in range(2):  # the second call starts as the first did
             for a, b in zip(model(tuple(QUESTIONS)), expected):
-                np.testing.assert_array_equal(a, b)
+                assert_array_equal(a, b)
 
 
 @pytest.mark.parametrize("fast", [True, False])
@@ -197,13 +198,13 @@ def test_zero_vectors_stay_and_ids_beyond_the_embedding_take_its_last_row(fast):
     beyond, last = (np.full((6, 8), token, np.int32) for token in (30, 29))
     for a, b in zip(model((beyond, beyond)), model((last, last))):
         assert np.isfinite(a).all()
-        np.testing.assert_allclose(a, b, atol=1e-6)
+        assert_allclose(a, b, atol=1e-6)
     model.weights = (jax.tree_util.tree_map(np.zeros_like, model.weights[0]), model.weights[1])
     for v in model(tuple(QUESTIONS)):
-        np.testing.assert_array_equal(v, np.zeros((6, 8)))
+        assert_array_equal(v, np.zeros((6, 8)))
 
 
 def test_the_lstm_bias_starts_where_it_is_told_to():
     for name, expected in (("all_gates", [1, 1, 1, 1]), ("forget_gate", [0, 0, 1, 0])):
         bias = made(lstm_bias=name).weights[0][1][1][0][1]
-        np.testing.assert_allclose(bias, np.repeat(expected, 8), atol=1e-4)
+        assert_allclose(bias, np.repeat(expected, 8), atol=1e-4)

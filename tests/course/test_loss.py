@@ -12,6 +12,7 @@ import reference
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_allclose, assert_array_equal
 from trax import layers as tl
 
 from siamese import ShapeError, TripletLoss, TripletLossFn, edition
@@ -40,11 +41,11 @@ def test_the_documents_cosines(run):
             assert cosine == pytest.approx(expected, abs=golden.COSINE_TOLERANCE)
         unit = run(l2_normalize)(golden.NORMALIZE_X)
         tolerance = {"rtol": 0, "atol": golden.NORMALIZE_TOLERANCE}
-        np.testing.assert_allclose(unit, golden.NORMALIZE_EXPECTED, **tolerance)
+        assert_allclose(unit, golden.NORMALIZE_EXPECTED, **tolerance)
         for _, rows, v2, expected in golden.MATRICES:
             pair = (golden.MATRIX_V1, v2) if rows == "v1" else (v2, golden.MATRIX_V1)
             matrix = run(similarity_matrix)(*pair)
-            np.testing.assert_allclose(matrix, expected, rtol=0, atol=golden.MATRIX_TOLERANCE)
+            assert_allclose(matrix, expected, rtol=0, atol=golden.MATRIX_TOLERANCE)
 
 
 @given(arrays(np.float64, (3, 4), elements=st.floats(-10, 10)))
@@ -52,19 +53,19 @@ def test_matrix_equals_the_loop_over_pairs(v1):
     v1 = np.where(np.abs(v1) < 1e-6, 0, v1)
     v2 = v1[::-1] + 1
     expected = [[reference.cosine(a, b) for b in v2] for a in v1]
-    np.testing.assert_allclose(similarity_matrix(v1, v2), expected, atol=1e-12)
-    np.testing.assert_allclose(cosine_similarity(v1, v2), np.diag(expected), atol=1e-12)
+    assert_allclose(similarity_matrix(v1, v2), expected, atol=1e-12)
+    assert_allclose(cosine_similarity(v1, v2), np.diag(expected), atol=1e-12)
 
 
 def test_unit_rows_need_no_second_normalisation_and_any_axis_will_do():
     v = l2_normalize(np.random.RandomState(0).randn(4, 3))
     products, cosines = (similarity_matrix(v, v[::-1], normalize=n) for n in (False, True))
-    np.testing.assert_allclose(products, cosines, atol=1e-15)
+    assert_allclose(products, cosines, atol=1e-15)
     # It multiplies as they are: the caller answers for their length.
     assert similarity_matrix([[2.0]], [[3.0]], normalize=False).tolist() == [[6.0]]
     x = np.random.RandomState(0).randn(2, 3, 4)
     for axis in (0, 1, 2, -1):
-        np.testing.assert_allclose((l2_normalize(x, axis) ** 2).sum(axis), 1)
+        assert_allclose((l2_normalize(x, axis) ** 2).sum(axis), 1)
 
 
 def test_precision_and_kind_follow_the_arguments():
@@ -76,7 +77,7 @@ def test_precision_and_kind_follow_the_arguments():
     assert isinstance(jax_array, jax.Array) and jax_array.dtype == jax.numpy.bfloat16
     # Usual vectors are divided by their length exactly as in the course.
     x = np.random.RandomState(0).randn(5, 8).astype(np.float32)
-    np.testing.assert_array_equal(l2_normalize(x), x / np.sqrt((x * x).sum(axis=-1, keepdims=True)))
+    assert_array_equal(l2_normalize(x), x / np.sqrt((x * x).sum(axis=-1, keepdims=True)))
 
 
 def test_numpy_arrays_are_compared_while_another_thread_imports_jax(monkeypatch):
@@ -104,11 +105,11 @@ def test_vectors_whose_squares_overflow_or_underflow(v):
         for x in (v, jax.numpy.asarray(v)):
             result = l2_normalize(x)
             assert result.dtype == v.dtype
-            np.testing.assert_allclose(np.asarray(result, float), unit, rtol=0, atol=tolerance)
+            assert_allclose(np.asarray(result, float), unit, rtol=0, atol=tolerance)
             assert float(cosine_similarity(x, x)) == pytest.approx(1, abs=tolerance)
             assert float(cosine_similarity(x, -x)) == pytest.approx(-1, abs=tolerance)
             matrix = similarity_matrix([v] * 2, [v, -v])
-            np.testing.assert_allclose(matrix, [[1, -1]] * 2, atol=1e-3)
+            assert_allclose(matrix, [[1, -1]] * 2, atol=1e-3)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
@@ -128,7 +129,7 @@ def test_zero_vectors_and_gradients_of_vast_tiny_and_zero_ones():
     for scale in (1, 1e20, 1e-20, 1e-15):
         scaled = jax.numpy.asarray((x * scale).astype(np.float32))
         found = jax.grad(lambda x: (l2_normalize(x) * weights).sum())(scaled)
-        np.testing.assert_allclose(np.float64(found[0]) * scale, expected, rtol=1e-4, atol=1e-5)
+        assert_allclose(np.float64(found[0]) * scale, expected, rtol=1e-4, atol=1e-5)
         assert not l2_normalize(scaled)[1].any() and not found[1].any()
     assert cosine_similarity([0.0, 0.0], [1.0, 0.0]) == 0
     assert np.isfinite(similarity_matrix(np.zeros((2, 3)), np.ones((2, 3)))).all()
@@ -160,7 +161,7 @@ def test_the_documents_numbers(run):
         (closest_negative, golden.MATRICES[2][3], {}, golden.CLOSEST_NEGATIVE_002),
         (loss_from_scores, golden.MATRICES[2][3], {}, golden.COST_002),
     ):
-        np.testing.assert_allclose(run(function)(scores, **options), expected, **close)
+        assert_allclose(run(function)(scores, **options), expected, **close)
     for *words, expected in golden.COSTS:
         options = dict(zip(("closest", "reduction", "direction"), words))
         loss = run(loss_from_scores)(golden.SCORES, **options)
@@ -189,7 +190,7 @@ def test_value_equals_the_loop(case, chosen):
     for known in (None, same):
         expected = reference.triplet_loss(scores, same=known, **chosen)
         loss = loss_from_scores(scores, false_negative_mask=known, **chosen)
-        np.testing.assert_allclose(loss, expected, atol=1e-12)
+        assert_allclose(loss, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("direction", losses.DIRECTIONS)
@@ -209,10 +210,10 @@ def test_compiled_value_and_gradient_equal_the_loops_in_float64(closest, directi
 
     with jax.enable_x64(True):
         value, gradient = jax.jit(jax.value_and_grad(loss, (0, 1)))(v1, v2, same)
-        np.testing.assert_allclose(value, loop(scores), atol=1e-14)
+        assert_allclose(value, loop(scores), atol=1e-14)
         by_scores = reference.gradient(loop, scores)
         for found, expected in zip(gradient, (by_scores @ v2, by_scores.T @ v1)):
-            np.testing.assert_allclose(found, expected, atol=1e-8)
+            assert_allclose(found, expected, atol=1e-8)
 
 
 def test_gradients_at_kinks():
@@ -221,10 +222,10 @@ def test_gradients_at_kinks():
     for reduction, half in (("mean", 0.5), ("sum", 1.0)):
         gradient = jax.grad(partial(loss_from_scores, reduction=reduction))
         expected = [[-half, half], [half, -half]]
-        np.testing.assert_array_equal(gradient(jax.numpy.asarray(scores)), expected)
+        assert_array_equal(gradient(jax.numpy.asarray(scores)), expected)
     ties = jax.numpy.asarray([[0.5, 0.5, 0.5], [-0.5, 0.9, -0.5], [-0.5, -0.5, 0.9]])
     gradient = jax.grad(loss_from_scores)(ties)  # the mean's halves, and those of the closest
-    np.testing.assert_array_equal(gradient, [[-2, 1, 1], [0, 0, 0], [0, 0, 0]])
+    assert_array_equal(gradient, [[-2, 1, 1], [0, 0, 0], [0, 0, 0]])
 
 
 @both
@@ -281,7 +282,7 @@ def test_precision_follows_the_scores(dtype, tolerance):
         loss = jax.jit(partial(loss_from_scores, reduction="none"))
         found = loss(jax.numpy.asarray(golden.SCORES, dtype))
     assert found.dtype == dtype
-    np.testing.assert_allclose(np.asarray(found, np.float64), expected, atol=tolerance)
+    assert_allclose(np.asarray(found, np.float64), expected, atol=tolerance)
     if dtype != "bfloat16":
         assert loss_from_scores(golden.SCORES.astype(dtype)).dtype == dtype
     whole = np.array([[2, 1, 0], [1, 2, 1], [0, 0, 1]])

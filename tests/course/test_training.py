@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import stock_trax
 import trax
+from numpy.testing import assert_allclose, assert_array_equal
 from programs import on_four_devices
 from stock_trax import GOLDEN_LOSSES, SETTINGS, functions, losses_of, schedule, stock_steps
 from trax import layers as tl
@@ -50,7 +51,7 @@ def light_model(vocab=VOCAB):
 def assert_same_weights(model, other):
     leaves = [jax.tree.leaves(each.weights) for each in (model, other)]
     for a, b in zip(*leaves, strict=True):
-        np.testing.assert_array_equal(a, b)
+        assert_array_equal(a, b)
 
 
 def generators():
@@ -132,16 +133,16 @@ def test_a_second_run_in_one_directory_goes_on(tmp_path):
     assert_same_weights(first.model, second.model)
     slots = (jax.tree.leaves(loop._trainer_per_task[0].slots) for loop in (first, second))
     for a, b in zip(*slots, strict=True):
-        np.testing.assert_array_equal(a, b)
+        assert_array_equal(a, b)
     second.run(2)
     saved, weights = read_course_model(tmp_path), jax.tree.leaves(second.model.weights)
     assert saved.step == 5 and len(saved.weights) == 3
     for a, b in zip(saved.weights, filter(np.size, weights), strict=True):
-        np.testing.assert_array_equal(a, b)
+        assert_array_equal(a, b)
     q, fresh = next(generators()[1]), small_siamese()
     options = {"weights_only": True, "input_signature": trax.shapes.signature(q)}
     fresh.init_from_file(str(tmp_path / "model.pkl.gz"), **options)
-    np.testing.assert_array_equal(fresh(q)[0], second.eval_model(q)[0])
+    assert_array_equal(fresh(q)[0], second.eval_model(q)[0])
 
 
 def test_another_models_checkpoint_is_refused_and_left_alone_and_a_missing_file_named(tmp_path):
@@ -272,7 +273,7 @@ def test_of_four_devices_one_is_used_and_the_log_says_so_once():
         print(losses)
     """)
     losses = json.loads(done.stdout.splitlines()[-1])
-    np.testing.assert_allclose(losses, losses_of(made(), 2), rtol=1e-5)
+    assert_allclose(losses, losses_of(made(), 2), rtol=1e-5)
     assert done.stderr.count("Loop uses one of 4 devices") == 1, done.stderr
 
 
@@ -301,12 +302,12 @@ def test_the_steps_equal_those_of_the_cells_in_stock_trax(name, steps):
     for fast in (False, True) if name == "quick" else (False,):
         losses, embedding = ours(name, steps, fast)
         atol = TOLERANCE[name] if fast else 1e-5
-        np.testing.assert_allclose(losses, [step.loss for step in stock], rtol=0, atol=atol)
+        assert_allclose(losses, [step.loss for step in stock], rtol=0, atol=atol)
         golden = GOLDEN_LOSSES[name][:steps]
-        np.testing.assert_allclose(losses, golden, rtol=0, atol=TOLERANCE[name])
+        assert_allclose(losses, golden, rtol=0, atol=TOLERANCE[name])
         if not fast:  # The loss alone says little while it stays near 0.5: the weights moved alike.
             expected, atol = stock[-1].new_weights["embedding"], 1e-6 if name == "course" else 1e-4
-            np.testing.assert_allclose(embedding, expected, rtol=0, atol=atol)
+            assert_allclose(embedding, expected, rtol=0, atol=atol)
 
 
 @pytest.mark.slow

@@ -28,12 +28,12 @@ each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.rel
 
 
 def blocks(page, *kinds):
-    found = FENCE.finditer(page.read_text(encoding="utf-8"))
+    found = FENCE.finditer(page.read_text("utf-8"))
     return [block["text"] for block in found if block["kind"].strip() in kinds]
 
 
 def prose(page):
-    return FENCE.sub("", page.read_text(encoding="utf-8"))
+    return FENCE.sub("", page.read_text("utf-8"))
 
 
 def code_in_text(page):
@@ -62,22 +62,22 @@ def test_links_and_paths_lead_to_files_and_headings_that_are_there(page):
         assert file.exists(), target
         assert not anchor or file.suffix != ".md" or anchor in anchors(file), target
     folders = r"\b((?:benchmarks|examples|tests|tools|notebooks)/[\w/]+\.(?:py|md|json|txt|csv))\b"
-    for path in re.findall(folders, page.read_text(encoding="utf-8")):
+    for path in re.findall(folders, page.read_text("utf-8")):
         assert (ROOT / path).exists(), path
 
 
 def test_the_material_is_taught_where_the_table_says():
-    table = (DOCS / "course" / "teaching" / "material.md").read_text(encoding="utf-8")
+    table = (DOCS / "course" / "teaching" / "material.md").read_text("utf-8")
     rows = re.findall(r"^\| ([\d–, ]+) \| .+ \| (\d\d) \| (.+) \|$", table, re.M)
     assert len(rows) > 50
     for lines, number, section in rows:
         (source,) = (ROOT / "notebooks" / "src").glob(f"{number}*.py")
         headings = r"^# #+ (.+?)(?: \(\d+ minutes\))?$"
-        assert section in re.findall(headings, source.read_text(encoding="utf-8"), re.M), lines
+        assert section in re.findall(headings, source.read_text("utf-8"), re.M), lines
 
 
 def test_the_api_page_has_every_public_name_once():
-    text = (DOCS / "api.md").read_text(encoding="utf-8")
+    text = (DOCS / "api.md").read_text("utf-8")
     assert sorted(re.findall(r":: siamese\.(\w+)$", text, re.M)) == sorted(siamese.__all__)
 
 
@@ -159,7 +159,7 @@ def test_the_example_ranks_the_duplicates_among_a_projects_issues_first():
 
 
 def test_a_stranger_reads_the_readme_and_the_pages_to_their_end():
-    lines = {page: len(page.read_text(encoding="utf-8").splitlines()) for page in PAGES}
+    lines = {page: len(page.read_text("utf-8").splitlines()) for page in PAGES}
     assert lines[ROOT / "README.md"] <= 110
     assert sum(count for page, count in lines.items() if DOCS in page.parents) <= 1500
     first = run_readme.commands(installed=False)
@@ -175,7 +175,7 @@ def test_the_commands_of_the_readme_run_in_order(tmp_path):
     assert "of 30 labels" in output and (tmp_path / "questions.db").exists()
     assert "-> duplicate: " in output
     assert (tmp_path / "runs" / "mine" / "model.safetensors").exists()
-    assert (tmp_path / "groups.csv").read_text(encoding="utf-8").startswith("group,")
+    assert (tmp_path / "groups.csv").read_text("utf-8").startswith("group,")
 
 
 SOURCES = ("siamese/**/*.py", "siamese/**/*.html", "notebooks/src/*.py", "examples/*.py")
@@ -190,6 +190,6 @@ PHRASES = re.compile(
 
 
 def test_no_turn_of_phrase_comes_back():
-    texts = {path: " ".join(path.read_text(encoding="utf-8").split()) for path in TEXTS}
+    texts = {path: " ".join(path.read_text("utf-8").split()) for path in TEXTS}
     found = {str(path): match[0] for path, text in texts.items() if (match := PHRASES.search(text))}
     assert not found

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy.special import expit
 from stock_trax import COURSE as COURSE_CELLS
 from trax import shapes
@@ -41,9 +42,9 @@ def test_equals_the_trax_model_on_the_same_weights():
     model.init(shapes.signature((batch, batch)))
     weights = tower_weights(model)
     expected = model.sublayers[0](batch)
-    np.testing.assert_allclose(encode(weights, batch, COURSE), expected, rtol=0, atol=1e-6)
+    assert_allclose(encode(weights, batch, COURSE), expected, rtol=0, atol=1e-6)
     vectors = Encoder(COURSE, weights).encode(questions(5), length=16)
-    np.testing.assert_allclose(vectors, expected, rtol=0, atol=1e-6)
+    assert_allclose(vectors, expected, rtol=0, atol=1e-6)
 
 
 def test_masked_a_question_is_the_same_alone_and_in_company_and_numpy_equals_jax():
@@ -53,10 +54,10 @@ def test_masked_a_question_is_the_same_alone_and_in_company_and_numpy_equals_jax
         rows = questions(count, longest=longest)
         together, expected = encoder.encode(rows), encode_few(weights, padded(rows, longest), BOTH)
         assert together.shape == (count, BOTH.output_size) and together.dtype == np.float32
-        np.testing.assert_allclose(together, expected, rtol=0, atol=2e-6)
-        np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, atol=1e-6)
+        assert_allclose(together, expected, rtol=0, atol=2e-6)
+        assert_allclose(np.linalg.norm(together, axis=1), 1, atol=1e-6)
         alone = encoder.encode([rows[-1]], length=1024)[0]
-        np.testing.assert_allclose(alone, together[-1], rtol=0, atol=1e-6)
+        assert_allclose(alone, together[-1], rtol=0, atol=1e-6)
 
 
 def test_dropout_zeroes_its_share_and_keeps_the_mean():
@@ -65,7 +66,7 @@ def test_dropout_zeroes_its_share_and_keeps_the_mean():
     x, places = np.asarray(x), np.asarray(places)
     assert x.shape == (500 * DROPOUT_PARTS, 20)
     assert (x == 0).mean() == pytest.approx(0.3, abs=0.01)
-    np.testing.assert_allclose(x[x > 0], 1 / 0.7, rtol=1e-6)
+    assert_allclose(x[x > 0], 1 / 0.7, rtol=1e-6)
     parts = np.repeat(np.arange(DROPOUT_PARTS), len(places) // DROPOUT_PARTS)
     words = places - 500 * parts[:, None]
     assert ((words == PAD) == (np.asarray(tokens) == PAD)).all()
@@ -115,7 +116,7 @@ def test_equals_the_loop_in_value_and_gradient(mask, reverse):
     means = jax.jit(partial(lstm_mean, reverse=reverse))(kernel, bias, x, PLACES, mask)
     assert means.dtype == jnp.float32
     expected = reference(kernel, bias, x, PLACES, mask, reverse)
-    np.testing.assert_allclose(means, expected, rtol=1e-5, atol=1e-6)
+    assert_allclose(means, expected, rtol=1e-5, atol=1e-6)
 
     arguments, draw = example(2, np.float64), np.random.RandomState(4)
     direction = draw.randn(BATCH, HIDDEN)
@@ -135,7 +136,7 @@ def test_equals_the_loop_in_value_and_gradient(mask, reverse):
             moves = [along if k == index else 0 for k in range(3)]
             up, down = (loop(*(a + h * m for a, m in zip(arguments, moves))) for h in (1e-6, -1e-6))
             slope = np.sum(np.asarray(gradient) * along)
-            np.testing.assert_allclose(slope, (up - down) / 2e-6, rtol=1e-5, atol=1e-6)
+            assert_allclose(slope, (up - down) / 2e-6, rtol=1e-5, atol=1e-6)
 
 
 def test_an_accelerator_multiplies_in_full_float32():

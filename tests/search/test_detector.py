@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics.pairwise import paired_cosine_distances
 from small_models import letters, make_detector, make_mixed_detector, random_questions
 from tqdm import tqdm
@@ -31,7 +32,7 @@ def test_predict_follows_the_threshold_for_one_and_for_many(detector):
     one, many = "how far ?", random_questions(12)
     pairwise = detector.similarity([one] * 12, many)
     for sides in ((one, many), (many, one), (one, tuple(many))):
-        np.testing.assert_allclose(detector.similarity(*sides), pairwise, atol=1e-6)
+        assert_allclose(detector.similarity(*sides), pairwise, atol=1e-6)
         assert detector.predict(*sides).tolist() == (pairwise > 0.5).tolist()
     cosine = detector.similarity(one, many[0])
     assert detector.predict(one, many[0], threshold=cosine - 1e-3) is True
@@ -45,10 +46,10 @@ def test_encode_takes_a_text_a_list_and_tables_in_batches_of_any_size():
     detector = make_mixed_detector()
     expected = detector.encode(texts)
     assert expected.shape == (32, detector.output_size)
-    np.testing.assert_allclose(detector.encode(texts[3], **options), expected[3], atol=1e-5)
+    assert_allclose(detector.encode(texts[3], **options), expected[3], atol=1e-5)
     frame = pandas.DataFrame({"question": texts}, index=range(5, 37))
     for table in (tuple(texts), frame["question"], frame, np.array(texts), {"text": texts}):
-        np.testing.assert_allclose(detector.encode(table, **options), expected, atol=1e-5)
+        assert_allclose(detector.encode(table, **options), expected, atol=1e-5)
     assert detector.encode([], **options).shape == (0, detector.output_size)
 
 
@@ -98,11 +99,11 @@ def test_the_cosine_is_the_weighted_mean_of_the_parts_cosines(share, mask_paddin
     first, second = random_questions(100), random_questions(100, seed=2)
     frozen = 1 - paired_cosine_distances(letters(first), letters(second))
     expected = share * frozen + (1 - share) * tower.similarity(first, second)
-    np.testing.assert_allclose(detector.similarity(first, second), expected, atol=1e-5)
+    assert_allclose(detector.similarity(first, second), expected, atol=1e-5)
     vectors = detector.encode(first)
     assert vectors.dtype == np.float32 and vectors.shape == (100, 26 + 8)
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
-    np.testing.assert_array_equal(detector.encode([" ", "? ?"]), np.zeros((2, 34)))
+    assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    assert_array_equal(detector.encode([" ", "? ?"]), np.zeros((2, 34)))
     assert detector.without_known_words(["xyzzy", "how", "?"]).tolist() == [0, 0, 1]
 
 
@@ -119,17 +120,17 @@ def test_a_text_that_one_part_has_no_vector_for_has_the_other_parts_own_cosines(
     one, two = ([texts[at] for at in side] for side in zip(*np.ndindex(4, 4)))
     expected = np.stack([detector.encoder.encode(side) for side in (one, two)])
     cosines = detector.part_cosines(detector.encode(one), detector.encode(two))
-    np.testing.assert_allclose(cosines[:, 0], np.vecdot(*expected), atol=1e-6)
-    np.testing.assert_allclose(cosines[:, 1], tower.similarity(one, two), atol=1e-5)
+    assert_allclose(cosines[:, 0], np.vecdot(*expected), atol=1e-6)
+    assert_allclose(cosines[:, 1], tower.similarity(one, two), atol=1e-5)
     assert not cosines[0, 0] and detector.similarity("xyzzy ?", "xyzzy ?") == pytest.approx(1)
     vector = detector.encode("xyzzy ?")
-    np.testing.assert_array_equal(vector[:5], 0)
-    np.testing.assert_allclose(vector[5:], tower.encode("xyzzy ?"), atol=1e-6)
+    assert_array_equal(vector[:5], 0)
+    assert_allclose(vector[5:], tower.encode("xyzzy ?"), atol=1e-6)
     # Of two groups they are the mean cosines over their pairs.
     a, b = detector.encode(["what is rice", "how far"]), detector.encode(["how old", "rice"])
     mean = detector.part_cosines(a.mean(axis=0)[None], b.mean(axis=0)[None])
     pairs = detector.part_cosines(np.repeat(a, 2, axis=0), np.tile(b, (2, 1)))
-    np.testing.assert_allclose(mean[0], pairs.mean(axis=0), atol=1e-6)
+    assert_allclose(mean[0], pairs.mean(axis=0), atol=1e-6)
 
 
 def test_a_threshold_is_given_fitted_or_the_default():
@@ -180,7 +181,7 @@ def test_files_name_their_encoder_and_refuse_another_fingerprint(tmp_path):
     QuestionIndex.build(DuplicateDetector.pretrained(), TEXTS, path=tmp_path / "index").close()
     loaded, index = DuplicateDetector.load(path), QuestionIndex.open(tmp_path / "index")
     assert loaded.encoder.name == "use" and loaded.shares == detector.shares
-    np.testing.assert_array_equal(loaded.encode(TEXTS), detector.encode(TEXTS))
+    assert_array_equal(loaded.encode(TEXTS), detector.encode(TEXTS))
     assert index.search("cooking rice", 1)[0].question == TEXTS[0]
     assert index.detector.threshold_from == "default"
     arrays, facts = read_file(path, "model")

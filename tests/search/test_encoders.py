@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from programs import output_of
 from small_models import letters
 from threadpoolctl import ThreadpoolController
@@ -53,7 +54,7 @@ def test_use_equals_the_package(use):
     assert use._pieces.ids(texts) == expected  # few characters
     assert use._pieces.ids(texts * 10) == expected * 10  # many: the library cuts them
     vectors = use.encode(texts)
-    np.testing.assert_allclose(vectors, package.encode(texts), atol=1e-5)
+    assert_allclose(vectors, package.encode(texts), atol=1e-5)
     assert (use.name, use.size, vectors.dtype) == ("use", 512, np.float32)
     # Of version 0.2.1: saved models refuse another release.
     assert use.fingerprint == "6dffe716cf1782f4f7b2dd5b32752f289caba16015f11d3de92f782cafb1f7bf"
@@ -63,14 +64,14 @@ def test_a_text_has_the_same_vector_alone_and_in_company_and_in_threads(use, mon
     texts = [f"{text} {i}" for i in range(90) for text in (*TEXTS[:2], "word " * (i % 60))]
     vectors = use.encode(texts)
     monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
-    np.testing.assert_allclose(vectors, use.encode(texts), atol=1e-6)
+    assert_allclose(vectors, use.encode(texts), atol=1e-6)
     for place in (0, 133, 269):
-        np.testing.assert_allclose(vectors[place], use.encode([texts[place]])[0], atol=1e-6)
+        assert_allclose(vectors[place], use.encode([texts[place]])[0], atol=1e-6)
     threads_before = [library["num_threads"] for library in ThreadpoolController().info()]
     with ThreadPoolExecutor(3) as pool:
         parts = list(pool.map(lambda i: use.encode(texts[i::9]), range(3)))
     for i, part in enumerate(parts):
-        np.testing.assert_allclose(part, vectors[i::9], atol=1e-6)
+        assert_allclose(part, vectors[i::9], atol=1e-6)
     assert [each["num_threads"] for each in ThreadpoolController().info()] == threads_before
 
 
@@ -87,7 +88,7 @@ def test_use_gives_zeros_where_it_knows_nothing(use):
         "Größe ändern?", "Perché?", "パスワード?", "薔薇の育て方", "어떻게?", "Hoe?", "Źdźbło?", "É o quê?",
         "¿Qué?", "ทำไม?", "Iğdır nerede?", "Ёлка?", "12", "½", "ｆｕｌｌ", "What is 龘?", "彧字?",
     ]  # fmt: skip
-    np.testing.assert_allclose(np.linalg.norm(use.encode(known), axis=1), 1, atol=1e-6)
+    assert_allclose(np.linalg.norm(use.encode(known), axis=1), 1, atol=1e-6)
     detector, orders = DuplicateDetector.pretrained(), texts[-7:-2]
     assert detector.without_known_words([*texts, *known]).tolist() == [1] * 14 + [0] * len(known)
     assert detector.unknown_words("Is नमस्ते ऑर्डर, here 😀?") == ["नमस्ते", "ऑर्डर"]
@@ -115,7 +116,7 @@ def test_wordllama_is_the_mean_of_damped_rows():
         total = (rows * np.linalg.norm(rows, axis=1, keepdims=True) ** -0.5).sum(axis=0)
         expected.append(total / np.linalg.norm(total))
     encoder = find_encoder("wordllama")
-    np.testing.assert_allclose(encoder.encode([*TEXTS, *STRANGE])[:5], expected, atol=1e-5)
+    assert_allclose(encoder.encode([*TEXTS, *STRANGE])[:5], expected, atol=1e-5)
     assert not encoder.encode(["", "\t "]).any() and encoder.encode(["half \ud800"]).any()
     assert "wordllama" not in sys.modules
 
@@ -125,9 +126,9 @@ def test_the_cosine_of_a_sum_is_the_mean_of_its_parts_cosines(use):
     joined, parts = find_encoder("use+wordllama"), [use, find_encoder("wordllama")]
     vectors = joined.encode(TEXTS[:3])
     cosines = [part.encode(TEXTS[:3]) @ part.encode(TEXTS[:3]).T for part in parts]
-    np.testing.assert_allclose(vectors @ vectors.T, np.mean(cosines, axis=0), atol=1e-5)
+    assert_allclose(vectors @ vectors.T, np.mean(cosines, axis=0), atol=1e-5)
     assert joined.name == "use+wordllama" and joined.size == 512 + 256
-    np.testing.assert_allclose(np.linalg.norm(joined.encode(["ಕನ್ನಡ"]), axis=1), 1, 1e-5)
+    assert_allclose(np.linalg.norm(joined.encode(["ಕನ್ನಡ"]), axis=1), 1, 1e-5)
     others = [find_encoder("wordllama+use"), *parts]
     assert len({joined.fingerprint, *(other.fingerprint for other in others)}) == 4
 
@@ -149,8 +150,8 @@ def test_a_function_or_an_object_is_an_encoder_and_its_vectors_are_scaled(dtype,
         encoder, name = find_encoder(spec), getattr(spec, "__name__", "SimpleNamespace")
         assert (encoder.name, encoder.size, encoder.fingerprint) == (name, 26, None)
         vectors = find_encoder(encoder).encode(["?!", *TEXTS])
-        np.testing.assert_allclose(vectors[1:], expected, atol=0.02)
-        np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), [0, 1, 1, 1, 1, 1], atol=1e-6)
+        assert_allclose(vectors[1:], expected, atol=0.02)
+        assert_allclose(np.linalg.norm(vectors, axis=1), [0, 1, 1, 1, 1, 1], atol=1e-6)
 
 
 def test_what_is_no_encoder_and_what_is_no_text_is_refused():
@@ -189,7 +190,7 @@ def test_a_sentence_transformers_model(monkeypatch):
     module = types.SimpleNamespace(SentenceTransformer=sentence_transformer)
     monkeypatch.setitem(sys.modules, "sentence_transformers", module)
     encoder = find_encoder("small-model")
-    np.testing.assert_array_equal(encoder.encode(TEXTS), find_encoder(letters).encode(TEXTS))
+    assert_array_equal(encoder.encode(TEXTS), find_encoder(letters).encode(TEXTS))
     assert (encoder.name, encoder.size, len(encoder.fingerprint)) == ("small-model", 26, 64)
     assert find_encoder("small-model").fingerprint == encoder.fingerprint
     with pytest.raises(DataError, match=r"'wordlama' is neither 'use'.*is not a local folder\)"):
@@ -272,5 +273,5 @@ def test_a_question_as_typed_has_the_vector_of_the_question():
     detector = DuplicateDetector.pretrained()
     plain = "How do I receive messages of a different server?"
     typed = "Hi all, how do I recieve messages of a diffrent server? Thanks in advance!"
-    np.testing.assert_allclose(detector.similarity(plain, typed), 1, atol=1e-6)
+    assert_allclose(detector.similarity(plain, typed), 1, atol=1e-6)
     assert detector.similarity(plain, "How do I remove messages of a different server?") < 0.999

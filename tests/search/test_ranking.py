@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import Stemmer
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.cluster import hierarchy
 from small_models import make_detector, make_mixed_detector, random_questions
 
@@ -50,12 +51,12 @@ def test_top_k_equals_brute_force_alone_and_in_company(n, k):
     rows, products = top_k(vectors, queries, k)
     scores = vectors.astype(np.float64) @ queries.astype(np.float64).T  # [n, 500]
     best = -np.sort(-scores, axis=0)[:k]
-    np.testing.assert_allclose(np.take_along_axis(scores, rows.T, 0), best, atol=1e-5)
-    np.testing.assert_allclose(products, best.T, atol=1e-5)
+    assert_allclose(np.take_along_axis(scores, rows.T, 0), best, atol=1e-5)
+    assert_allclose(products, best.T, atol=1e-5)
     for i in (0, 430):
         alone = top_k(vectors, queries[i : i + 1], k)
-        np.testing.assert_array_equal(alone[0][0], rows[i])
-        np.testing.assert_array_equal(alone[1][0], products[i])
+        assert_array_equal(alone[0][0], rows[i])
+        assert_array_equal(alone[1][0], products[i])
 
 
 @pytest.mark.parametrize("rows", [0, 9, 5_000, 5_063])  # The last two by the maxima of tiles.
@@ -108,17 +109,17 @@ def test_hybrid_is_the_weighted_sum_of_both_over_the_union(make, weight, tmp_pat
         score_of = dict(zip(texts, expected))
         hits = index.search(question, k=50, vector_weight=w)
         scores = [score_of[hit.id] for hit in hits]
-        np.testing.assert_allclose(scores, -np.sort(-expected[union])[:50], atol=1e-4)
+        assert_allclose(scores, -np.sort(-expected[union])[:50], atol=1e-4)
         similarity = detector.similarity(question, [hit.question for hit in hits])
-        np.testing.assert_allclose([hit.similarity for hit in hits], similarity, atol=1e-5)
+        assert_allclose([hit.similarity for hit in hits], similarity, atol=1e-5)
         assert hits == loaded.search(question, k=50, vector_weight=w)
     assert [hit.is_duplicate for hit in hits] == (similarity > 0.5).tolist()
-    np.testing.assert_allclose([hit.probability for hit in hits], (similarity + 1) / 2, atol=1e-5)
+    assert_allclose([hit.probability for hit in hits], (similarity + 1) / 2, atol=1e-5)
     # Words alone.
     hits = index.search(question, k=500, mode="words")
     assert {hit.id for hit in hits} == {i for i, score in zip(texts, words) if score > 0}
     scores = [score_of[hit.id] for hit in hits]
-    np.testing.assert_allclose(scores, -np.sort(-np.array(scores)), atol=1e-4)
+    assert_allclose(scores, -np.sort(-np.array(scores)), atol=1e-4)
     assert index.search("zanzibar way", mode="words")[0].question.startswith("zanzibars")
     assert index.search("xyzzy plugh", mode="words") == []
 
@@ -158,7 +159,7 @@ def test_pairs_equal_the_whole_matrix(monkeypatch, vectors, threshold):
     pairs, scores = [*zip(j.tolist(), i.tolist())], np.float64(vectors) @ np.float64(vectors).T
     expected = [(a, b) for a in range(len(vectors)) for b in range(a) if scores[a, b] > threshold]
     assert sorted(pairs) == expected
-    np.testing.assert_allclose(cosines, np.vecdot(vectors[i], vectors[j]), atol=1e-6)
+    assert_allclose(cosines, np.vecdot(vectors[i], vectors[j]), atol=1e-6)
     assert least == threshold
 
 
@@ -173,7 +174,7 @@ def test_average_linkage_is_scipys(monkeypatch, most_pairs, threshold):
     expected = (frozenset(np.flatnonzero(labels == g).tolist()) for g in set(labels))
     assert rows_of(found) == {group for group in expected if len(group) > 1}
     labels = average_linkage(vectors, threshold, parts=average_linkage(vectors, 0.95))
-    np.testing.assert_array_equal(labels, average_linkage(vectors, threshold))
+    assert_array_equal(labels, average_linkage(vectors, threshold))
     sizes = [len(group) for group in found]
     assert sizes == sorted(sizes, reverse=True) and sizes[0] > 2
     for group in found:

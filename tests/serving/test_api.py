@@ -295,7 +295,7 @@ def test_what_it_copies_is_there_and_what_it_runs_is_a_command_of_a_user_without
         return re.findall(rf"^{name} (.+)$", text, re.M)
 
     root = Path(__file__).parents[2]
-    text = (root / "docker" / "Dockerfile").read_text(encoding="utf-8")
+    text = (root / "docker" / "Dockerfile").read_text("utf-8")
     ignored = (root / "docker" / "Dockerfile.dockerignore").read_text("utf-8").splitlines()
     copied = {source for line in words("COPY") for source in line.split()[:-1]}
     assert copied == {line[1:] for line in ignored if line.startswith("!")}

@@ -110,10 +110,10 @@ def test_notebooks_of_this_repository_files_that_are_none_and_pages(marks):
         assert f"not graded: DataError: {words}" in rows[student]["remarks"]
 
     # A page names the mistakes, and escapes what students wrote.
-    page = (marks / "feedback" / "=fails" / "x.html").read_text(encoding="utf-8")
+    page = (marks / "feedback" / "=fails" / "x.html").read_text("utf-8")
     assert "<h2>accuracy_at: 10 of 10</h2>" in page and "&lt;script&gt;" in page
     assert "<script>" not in page
-    page = (marks / "feedback" / "wrong" / "x.html").read_text(encoding="utf-8")
+    page = (marks / "feedback" / "wrong" / "x.html").read_text("utf-8")
     assert "✗ accuracy_at" in page and "expected:" in page
 
 

@@ -225,7 +225,7 @@ def test_the_figures_in_the_text_are_those_of_the_cells(source):
 @names
 def test_a_lesson_has_its_parts(source):
     solution = read("solution", source)
-    text = source.read_text(encoding="utf-8")
+    text = source.read_text("utf-8")
     guesses = re.findall(r"^(Your|your) guess: ", outputs(solution), re.M)
     assert sorted(guesses) == ["Your", "Your", "your", "your"]
     for name in re.findall(r'^guess\("(\w+)"', text, re.M):

@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from corpus_parts import write_pairs
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -97,7 +98,7 @@ def test_few_labels_find_what_tells_duplicates_apart_and_say_what_they_bought():
     right, without = (each.predict(*SIDES) == LABELS for each in (model, bare().fitted(labelled)))
     assert right.mean() > without.mean() + 0.03
     again, _ = teach(bare(), labelled)
-    np.testing.assert_array_equal(again.head, model.head)
+    assert_array_equal(again.head, model.head)
 
 
 def test_training_goes_on_from_a_head_and_a_worse_model_than_the_encoder_is_called_so():
@@ -119,8 +120,8 @@ def test_a_thousand_labels_decide_by_a_curve_of_the_parts(tmp_path, monkeypatch)
     probability, cosine = model.probability(*SIDES), model.similarity(*SIDES)
     assert model.threshold == 0.5 and (model.predict(*SIDES) == LABELS).mean() > 0.8
     assert bought.after == pytest.approx(roc_auc(cosine), abs=0.05)
-    np.testing.assert_array_equal(model.predict(*SIDES), probability > 0.5)
-    np.testing.assert_array_equal(model.score(*SIDES), probability)
+    assert_array_equal(model.predict(*SIDES), probability > 0.5)
+    assert_array_equal(model.score(*SIDES), probability)
     for answer, p in zip(model.answers(*SIDES), probability):
         assert answer[1:] == (pytest.approx(p), p > 0.5)
     # In place of the encoder that the file names.
@@ -128,7 +129,7 @@ def test_a_thousand_labels_decide_by_a_curve_of_the_parts(tmp_path, monkeypatch)
     monkeypatch.setattr("siamese.search.encoders._use", lambda: model.encoder)
     model.__dict__.pop("checksum", None)
     loaded = DuplicateDetector.load(model.save(tmp_path / "model.safetensors"))
-    np.testing.assert_array_equal(loaded.probability(*SIDES), probability)
+    assert_array_equal(loaded.probability(*SIDES), probability)
     assert loaded.checksum == model.checksum != bare().checksum
     # A duplicate by the curve is among the candidates that the cosine finds, also after a refit.
     assert (cosine > model.rule()[0])[probability > 0.5].mean() > 0.95
@@ -167,7 +168,7 @@ def test_a_link_is_learned_against_no_known_answer():
     linked = [f"subject1 asker{number}" for number in range(1, 21)]
     links = QuestionPairs(asked, linked, np.ones(20, bool))
     model, _ = teach(bare(), links, [*linked, "Subject1 ASKER0"])  # All are known duplicates.
-    np.testing.assert_array_equal(model.head, np.eye(24))
+    assert_array_equal(model.head, np.eye(24))
 
 
 def test_what_a_head_needs_is_named():
@@ -213,7 +214,7 @@ def test_a_run_of_a_head_goes_on_bit_for_bit_and_keeps_the_model_s_tower(tmp_pat
         models.append(trainer.save())
     report = trainer.evaluate(valid)
     assert trainer.resumed_from == 15 and list(models[0].shares) == ["encoder", "head", "tower"]
-    np.testing.assert_array_equal(models[0].head, models[1].head)
+    assert_array_equal(models[0].head, models[1].head)
     assert report.metrics.roc_auc > report.baselines["encoder"].roc_auc + 0.015
     # At least 500 steps, unless epochs were asked for.
     for epochs in (1.0, TrainConfig.preset("head").epochs):
@@ -330,8 +331,8 @@ def test_it_answers_as_the_detector_with_the_same_fit():
         assert classifier.predict(table).tolist() == ANSWERS
         expected = detector.probability(pairs.question1, pairs.question2)
         probabilities = classifier.predict_proba(table)
-        np.testing.assert_allclose(probabilities[:, 1], expected, atol=1e-6)
-        np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+        assert_allclose(probabilities[:, 1], expected, atol=1e-6)
+        assert_allclose(probabilities.sum(axis=1), 1)
     assert classifier.fit(PAIRS, np.array(ANSWERS, bool)).predict(PAIRS[:1]).tolist() == [True]
 
 

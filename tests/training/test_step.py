@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from programs import on_four_devices
 from stock_trax import GOLDEN_LOSSES, batches_and_vocabulary, stock_steps
 
@@ -27,7 +28,7 @@ def course_step(vocab_size, d_model, **changes):
 
 def assert_close(arrays, expected, atol):
     for name in expected:
-        np.testing.assert_allclose(arrays[name], expected[name], rtol=0, atol=atol, err_msg=name)
+        assert_allclose(arrays[name], expected[name], rtol=0, atol=atol, err_msg=name)
 
 
 @pytest.mark.slow
@@ -44,8 +45,8 @@ def test_50_steps_of_2022_have_stock_trax_s_losses_and_the_golden_ones():
             assert rate == pytest.approx(stock[number - 1].learning_rate, rel=1e-6)
         if number == len(stock):
             assert_close(state.weights, stock[-1].new_weights, atol=2e-6)
-    np.testing.assert_allclose(losses[: len(stock)], [s.loss for s in stock], rtol=0, atol=1e-5)
-    np.testing.assert_allclose(losses, GOLDEN_LOSSES["course"], rtol=0, atol=1e-5)
+    assert_allclose(losses[: len(stock)], [s.loss for s in stock], rtol=0, atol=1e-5)
+    assert_allclose(losses, GOLDEN_LOSSES["course"], rtol=0, atol=1e-5)
 
 
 @pytest.mark.slow
@@ -115,7 +116,7 @@ def test_a_step_equals_plain_autodiff_over_the_whole_embedding():
 def test_the_linear_rate_rises_and_falls_to_zero_behind_the_last_step():
     config = TrainConfig.preset("best", warmup_steps=3, steps=9)
     rates = np.array([steps.learning_rate(config, 9, step) for step in range(1, 11)])
-    np.testing.assert_allclose(rates[:3], 0.01 * np.array([1, 2, 3]) / 3, rtol=1e-6)
+    assert_allclose(rates[:3], 0.01 * np.array([1, 2, 3]) / 3, rtol=1e-6)
     assert rates[2] == rates.max() and 0 < rates[8] < 0.002 and rates[9] == 0
     assert np.all(np.diff(rates[2:]) < 0)
 
@@ -139,14 +140,14 @@ def test_a_row_without_negatives_has_neither_loss_nor_gradient():
     scores, mask = jnp.asarray(SCORES[:2, :2], jnp.float32), jnp.asarray(~np.eye(2, dtype=bool))
     loss, gradient = jax.value_and_grad(lambda s: ranking_loss(s, mask).sum())(scores)
     assert float(loss) == 0.0
-    np.testing.assert_array_equal(gradient, np.zeros_like(gradient))
+    assert_array_equal(gradient, np.zeros_like(gradient))
 
 
 def test_the_loss_of_a_configuration():
     cosines, labels = np.array([0.3, 0.8]), np.array([0, 1])
     p = 1 / (1 + np.exp(-(cosines - ours.PAIR_CENTRE) / ours.PAIR_TEMPERATURE))
     pairs = -np.log([1 - p[0], p[1]])
-    np.testing.assert_allclose(pair_loss(cosines, labels), pairs, rtol=1e-5)
+    assert_allclose(pair_loss(cosines, labels), pairs, rtol=1e-5)
     loss = make_loss(TrainConfig.preset("best", pair_loss_weight=0.5))
     for mask, known in ((MASK, MASK), (None, np.zeros_like(MASK))):
         expected = loop_loss(SCORES, known).mean() + 0.5 * pairs.mean()
@@ -188,4 +189,4 @@ def test_several_devices_give_the_same_losses():
     out = on_four_devices(code).stdout
     devices, *losses = map(float, out.splitlines()[-1].split())
     assert devices == 4
-    np.testing.assert_allclose(losses, three_losses(), rtol=1e-5)
+    assert_allclose(losses, three_losses(), rtol=1e-5)
