@@ -26,7 +26,7 @@ COURSE = {
 COURSE["checks"] = {"teaching"}  # the name under which notebooks import them
 # They import no Trax, and everything may use them.
 EVERYWHERE = {"compat.progress", "compat.process", "compat.atomic"}
-# Arrows from the tool into the course. The formula of the loss and the course's batches stand once.
+# Arrows from the tool into the course.
 INTO_THE_COURSE = {
     ("training.losses", "course.loss"),
     ("training.prepare", "course.generator"),
@@ -54,7 +54,7 @@ def _name(path):
 
 @functools.cache
 def imports():
-    """(module, imported module), read from the source; those of the package without ``siamese.``."""
+    """(module, imported module), without ``siamese.``."""
     modules = {_name(path): path for path in PACKAGE.rglob("*.py")}
     found = set()
     for name, path in modules.items():

@@ -1,4 +1,4 @@
-"""The command as its user meets it: help, errors, doctor, demo; pipes, odd files, full disks, encodings."""
+"""The command as its user meets it: help, errors, doctor, demo; pipes, odd files, encodings."""
 
 import io
 import json
@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from functools import partial
+from pathlib import Path
 
 import odd_files
 import pytest
@@ -34,10 +35,10 @@ def test_a_package_that_a_command_lacks_is_named(refused, monkeypatch):
     refused(["serve", "nothing"], ": pip install fastapi uvicorn prometheus-client")
 
 
-def test_errors_are_one_message_and_exit_code_2(tmp_path, refused):
-    (tmp_path / "pairs.csv").write_text("question1,question2\n")
-    (tmp_path / "q.csv").write_text("question\nhow far\n")
-    (tmp_path / "links.csv").write_text("question1,question2,label\nhow far,how old,1\n")
+def test_errors_are_one_message_and_exit_code_2(refused):
+    Path("pairs.csv").write_text("question1,question2\n")
+    Path("q.csv").write_text("question\nhow far\n")
+    Path("links.csv").write_text("question1,question2,label\nhow far,how old,1\n")
     for line, message in (
         ("train --questions links.csv --train-rows 0", "leave out: --train-rows"),
         ("train --questions nowhere.csv", "nowhere.csv"),
@@ -76,12 +77,12 @@ def test_doctor_prints_versions_devices_and_patches(run, monkeypatch):
     assert "Trax 1.4.1 was never tried" in problem and "trax==1.5.0" in problem
 
 
-def test_the_demo_replaces_no_files_of_yours(refused, tmp_path):
-    (tmp_path / "runs").mkdir()
+def test_the_demo_replaces_no_files_of_yours(refused):
+    Path("runs").mkdir()
     for name in ("head", "handwritten.csv"):
-        (tmp_path / "runs" / name).write_text("mine")
+        (Path("runs") / name).write_text("mine")
         refused(["demo", "--output", "runs"], "runs holds other files")
-        assert (tmp_path / "runs" / name).read_text() == "mine"
+        assert (Path("runs") / name).read_text() == "mine"
 
 
 @pytest.mark.slow
@@ -106,12 +107,12 @@ def test_the_demo_beats_chance_and_word_overlap(run, monkeypatch):
     assert run("predict", "demo/head", "Is it far?", "How far is it?")[0] == 0
 
 
-def test_test_pairs_that_are_trained_on_are_counted(tmp_path, run):
+def test_test_pairs_that_are_trained_on_are_counted(run):
     pairs = small_corpus(train=400).train
-    path, few = write_pairs(tmp_path / "pairs.csv", pairs), pairs.rows(0, 40)
+    path, few = write_pairs(Path("pairs.csv"), pairs), pairs.rows(0, 40)
     one, two = [*few.question2, "how far"], [*map(str.upper, few.question1), "how old"]
     test = QuestionPairs(one, two, [*few.is_duplicate, False])
-    write_pairs(tmp_path / "test.csv", test)
+    write_pairs(Path("test.csv"), test)
     command = ["train", "--preset", "course", "--questions", path, "--test", "test.csv"]
     small = ["--steps", "2", "--batch-size", "16", "--set", "d_model=8"]
     _, out, err = run(*command, *small, "--json")
@@ -123,8 +124,8 @@ PAIRS = "question1,question2,is_duplicate\nhow far ?,how old ?,0\nhow old ?,how 
 
 
 @pytest.fixture
-def commands(tmp_path, run):
-    (tmp_path / "pairs.csv").write_text(PAIRS)
+def commands(run):
+    Path("pairs.csv").write_text(PAIRS)
     assert run("index", "build", "pairs.csv", "--model", "model", "--output", "index")[0] == 0
     lines = {line.removesuffix(" --bad-rows skip") for line in odd_files.COMMANDS}
     others = ("train", "import-weights", "predict FILE", "--column")
@@ -151,8 +152,8 @@ def test_every_command_reads_pipes(commands, run):
     assert "2 questions" in run(*command, stdin="How far?\nWho, then?\n")[2]
 
 
-def test_every_command_stops_at_a_bad_row_or_skips_it_and_reads_encodings(commands, tmp_path, run):
-    (tmp_path / "pairs.csv").write_text(PAIRS + "how old ?,,0\n" + "how,far ?\n" * 30)
+def test_every_command_stops_at_a_bad_row_or_skips_it_and_reads_encodings(commands, run):
+    Path("pairs.csv").write_text(PAIRS + "how old ?,,0\n" + "how,far ?\n" * 30)
     for command in (of_file(command, "pairs.csv") for command in commands):
         code, _, err = run(*command)
         assert code == 2 and "line 5: 2 fields where the header has 3" in err, command
@@ -164,7 +165,7 @@ def test_every_command_stops_at_a_bad_row_or_skips_it_and_reads_encodings(comman
 
     # Another encoding is asked for.
     text = PAIRS.replace("how far ?", "how far Zo\u00eb ?")
-    (tmp_path / "pairs.csv").write_bytes(text.encode("cp1252"))
+    Path("pairs.csv").write_bytes(text.encode("cp1252"))
     for command in (of_file(command, "pairs.csv") for command in commands):
         code, _, err = run(*command)
         assert code == 2 and "line 2" in err and "--encoding" in err, command

@@ -1,8 +1,9 @@
-"""A threshold of a few labels: asked near the border, kept in a file, written to the model or the index."""
+"""A threshold of a few labels: asked near the border, kept in a file, model or index."""
 
 import csv
 import re
 from itertools import combinations
+from pathlib import Path
 from unittest.mock import Mock
 
 import numpy as np
@@ -19,14 +20,14 @@ HEADER = "question1,question2,is_duplicate\n"
 
 
 @pytest.mark.parametrize("saved", ["utf-8", "cp1252", "utf-8-sig", "utf-16"])
-def test_answers_are_added_to_earlier_ones_whoever_saved_them(run, tmp_path, saved):
-    path, text = tmp_path / "answers.csv", f'{HEADER}"Où\nist",b,1\r\n'
+def test_answers_are_added_to_earlier_ones_whoever_saved_them(run, saved):
+    path, text = Path("answers.csv"), f'{HEADER}"Où\nist",b,1\r\n'
     by_spreadsheet = saved in ("utf-8-sig", "utf-16")
     encoding = None if by_spreadsheet else saved
     mark = {"utf-8-sig": ";", "utf-16": "\t"}.get(saved, ",")
     path.write_text(text.replace(",", mark).rstrip() if by_spreadsheet else text, saved, newline="")
     listed = ['Wo ist "hier"; ja, Où?', "far far, Où", "age"]
-    (tmp_path / "q.txt").write_text("\n".join(listed), encoding or "utf-8")
+    Path("q.txt").write_text("\n".join(listed), encoding or "utf-8")
     command = ["threshold", "q.txt", "--model", "model", "--answers", "answers.csv"]
     command += ["--encoding", encoding] if encoding else []
     for count in (2, 3):
@@ -36,9 +37,9 @@ def test_answers_are_added_to_earlier_ones_whoever_saved_them(run, tmp_path, sav
     assert {*pairs.question1[1:], *pairs.question2[1:]} <= {*listed}
 
 
-def test_the_command_asks_and_writes_to_model_or_index(run, tmp_path):
+def test_the_command_asks_and_writes_to_model_or_index(run):
     detector = make_detector(threshold=0.2)
-    model = detector.save(tmp_path / "model")
+    model = detector.save(Path("model"))
     QuestionIndex.build(detector, random_questions(200), path="old", model=model).close()
     code, _, err = run("threshold", "old", "--label", "30", stdin="what\ny\ns\nn\n" + "n\ny\n" * 4)
     assert code in (0, 2) and "2 of 30" in err and "The same question?" in err
@@ -48,13 +49,13 @@ def test_the_command_asks_and_writes_to_model_or_index(run, tmp_path):
     one, two = random_questions(60, seed=2), random_questions(60, seed=3)
     labels = detector.similarity(one, two) > 0.5
     lines = [f"{a},{b},{int(y)}" for a, b, y in zip(one, two, labels)]
-    (tmp_path / "mine.csv").write_text("\n".join(["x,y,grade", *lines]))
+    Path("mine.csv").write_text("\n".join(["x,y,grade", *lines]))
     options = ["--answers", "mine.csv", "--columns", "x,y,grade"]
     assert "95 % interval" in run("threshold", "old", *options)[1]
     with QuestionIndex.open("old") as index:
         fitted = index.detector
     assert fitted.threshold == pytest.approx(0.5, abs=0.1) and fitted.calibration
-    (tmp_path / "q.txt").write_text("how far\n")
+    Path("q.txt").write_text("how far\n")
     out = run("threshold", "q.txt", "--model", "model", *options)[1]
     assert f"Threshold {fitted.threshold:.3f}" in out and "not saved; --output FILE" in out
     assert DuplicateDetector.load(model).threshold == pytest.approx(0.2)
@@ -62,7 +63,7 @@ def test_the_command_asks_and_writes_to_model_or_index(run, tmp_path):
     assert DuplicateDetector.load(model).threshold == pytest.approx(fitted.threshold)
 
 
-def test_a_curve_lists_pairs_by_its_probability_and_is_refitted(run, rows, tmp_path):
+def test_a_curve_lists_pairs_by_its_probability_and_is_refitted(run, rows):
     model = DuplicateDetector(None, None, None, encoder="use", head=np.diag(np.linspace(1, 9, 512)))
     one, two = random_questions(200, seed=2), random_questions(200, seed=3)
     vectors = model.encode(one), model.encode(two)
@@ -71,8 +72,8 @@ def test_a_curve_lists_pairs_by_its_probability_and_is_refitted(run, rows, tmp_p
     model = model.with_fit(fit_parts(parts, cosines, cosines > noisy).fit)
     model.save("curve")
     labelled = zip(one, two, (cosines > np.quantile(cosines, 0.7)).astype(int))
-    (tmp_path / "mine.csv").write_text(HEADER + "".join(f"{a},{b},{y}\n" for a, b, y in labelled))
-    (tmp_path / "q.txt").write_text("\n".join(one))
+    Path("mine.csv").write_text(HEADER + "".join(f"{a},{b},{y}\n" for a, b, y in labelled))
+    Path("q.txt").write_text("\n".join(one))
     table = rows("duplicates", "q.txt", "--model", "curve", "--pairs")
     probabilities = [float(row["probability"]) for row in table]
     sides = ([row[side] for row in table] for side in ("question1", "question2"))
@@ -91,11 +92,11 @@ def test_a_curve_lists_pairs_by_its_probability_and_is_refitted(run, rows, tmp_p
     assert code == 2 and "--overwrite" in err
 
 
-def test_what_cannot_be_fitted_is_one_sentence(refused, tmp_path):
-    (tmp_path / "one.csv").write_text(f"{HEADER}how far,how old,1\n")
-    (tmp_path / "bad.csv").write_text(f"{HEADER}how far,how old,1\nhow,far\n")
-    (tmp_path / "other.csv").write_text("question1,question2,is_duplicate,more\nx,y,1,z\n")
-    (tmp_path / "q.txt").write_text("how far\nhow far is it\nwhy\n")
+def test_what_cannot_be_fitted_is_one_sentence(refused):
+    Path("one.csv").write_text(f"{HEADER}how far,how old,1\n")
+    Path("bad.csv").write_text(f"{HEADER}how far,how old,1\nhow,far\n")
+    Path("other.csv").write_text("question1,question2,is_duplicate,more\nx,y,1,z\n")
+    Path("q.txt").write_text("how far\nhow far is it\nwhy\n")
     label = ["one.csv", "--model", "model", "--label", "3"]
     ask = ["q.txt", "--model", "model", "--label", "2"]
     for options, why, replies in (
@@ -150,8 +151,8 @@ def test_what_is_shown_is_short_and_marks_the_words_that_differ():
     assert len(re.sub(r"[][]", "", two)) <= 300
 
 
-def test_an_answer_can_be_taken_back(run, tmp_path):
-    (tmp_path / "q.txt").write_text("how far\nhow old\ncook rice\nwhat is far\n")
+def test_an_answer_can_be_taken_back(run):
+    Path("q.txt").write_text("how far\nhow old\ncook rice\nwhat is far\n")
     command = ["threshold", "q.txt", "--model", "model", "--label", "3"]
     err = run(*command, stdin="u\ny\ny\nu\nu\nn\nn\nq\n")[2]
     assert "no answer of this run to take back" in err and "u (undo the last answer)" in err
@@ -160,14 +161,14 @@ def test_an_answer_can_be_taken_back(run, tmp_path):
     assert len(texts) == 3 and len(set(texts)) == 1  # Taken back, it is asked again.
 
 
-def test_pairs_by_id_fit_a_threshold_and_are_measured(run, tmp_path):
+def test_pairs_by_id_fit_a_threshold_and_are_measured(run):
     texts = list(dict.fromkeys(random_questions(80)))
     lines = ["id,question", *(f"q{n},{text}" for n, text in enumerate(texts))]
-    (tmp_path / "q.csv").write_text("\n".join(lines))
+    Path("q.csv").write_text("\n".join(lines))
     ends = [(n, (n * 7 + 3) % len(texts)) for n in range(len(texts))]
     cosines = make_detector().similarity(*([texts[end] for end in side] for side in zip(*ends)))
     rows = [f"q{a},q{b},{int(cosine > 0.6)}" for (a, b), cosine in zip(ends, cosines)]
-    (tmp_path / "links.csv").write_text("\n".join(["id1,id2,is_duplicate", *rows]))
+    Path("links.csv").write_text("\n".join(["id1,id2,is_duplicate", *rows]))
     assert run("index", "build", "q.csv", "--model", "model", "--output", "q.db")[0] == 0
     for source in ("q.csv", "q.db"):
         code, out, err = run("threshold", "q.db", "--answers", "links.csv", "--list", source)
@@ -175,10 +176,10 @@ def test_pairs_by_id_fit_a_threshold_and_are_measured(run, tmp_path):
     assert run("evaluate", "model", "--questions", "links.csv", "--list", "q.csv")[0] == 0
 
 
-def test_what_thirty_answers_are_worth_on_the_handwritten_questions(run, tmp_path, monkeypatch):
+def test_what_thirty_answers_are_worth_on_the_handwritten_questions(run, monkeypatch):
     """The figures of the README and of docs/quickstart.md: pairs found and right, before and after."""
     owners = {own["question"]: own["group"] or own["id"] for own in handwritten_questions()}
-    (tmp_path / "q.txt").write_text("\n".join(owners))
+    Path("q.txt").write_text("\n".join(owners))
 
     def pairs(group_of):
         both = combinations(group_of, 2)
@@ -206,8 +207,8 @@ def test_what_thirty_answers_are_worth_on_the_handwritten_questions(run, tmp_pat
     assert model.threshold_from == "labels" and model.calibration is not None
 
 
-def test_a_list_is_described_and_after_a_while_the_way_to_an_index(run, tmp_path, monkeypatch):
-    (tmp_path / "my q.csv").write_text("title,body,tags\nHow far?,I ask.,x\nHow old?,Tell.,y\n")
+def test_a_list_is_described_and_after_a_while_the_way_to_an_index(run, monkeypatch):
+    Path("my q.csv").write_text("title,body,tags\nHow far?,I ask.,x\nHow old?,Tell.,y\n")
     monkeypatch.setattr("siamese.cli.reading.LONG", 1e9)  # however busy the machine is
     err = run("duplicates", "my q.csv")[2]
     assert "2 questions; column: title+body:50" in err and "not compared: tags" in err

@@ -1,4 +1,4 @@
-"""Every string of the package that names a command or a flag: the command that prints it must have it."""
+"""A string of the package names only flags and commands that are there where it is printed."""
 
 import ast
 import re

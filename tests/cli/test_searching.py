@@ -3,6 +3,7 @@
 import json
 import os
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,10 +18,10 @@ EVIL = "how \x1b]0;owned\x07\x1b[31m far ?"
 
 
 @pytest.fixture
-def old(tmp_path, run):
+def old(run):
     lines = ["5,how far ?,me", "6,how far ?,you", "7,what is rice,=x", "8,what is rice,y"]
     lines = ["id,question,by", *lines, "9,how do i cook,z", "10,,z"]
-    (tmp_path / "old.csv").write_text("\n".join(lines))
+    Path("old.csv").write_text("\n".join(lines))
     facts = json.loads(run("index", "build", "old.csv", "--model", "model", "--json")[1])
     assert (facts["output"], facts["questions"], facts["left_out"]) == ("old.csv.index", 5, 1)
     return "old.csv.index"
@@ -30,13 +31,13 @@ def values(rows, *columns):
     return [tuple(row[column] for column in columns) for row in rows]
 
 
-def test_an_index_is_searched_changed_and_exported(tmp_path, run, old):
+def test_an_index_is_searched_changed_and_exported(run, old):
     hits = json.loads(run("search", old, "how far ?", "-k", "2", "--json")[1])["hits"]
     assert values(hits, "id", "columns") == [("5", {"by": "me"}), ("6", {"by": "you"})]
     assert "never seen: xyzzy" in run("search", old, "how xyzzy ?")[1]
     text = "id,question,by,vector,column_vector\na,age of rice,u,1,2\n9,how do you cook,z,3,4\n"
-    (tmp_path / "more.csv").write_text(text)
-    (tmp_path / "repeated.txt").write_text("How far ?\nlearn to cook\n")
+    Path("more.csv").write_text(text)
+    Path("repeated.txt").write_text("How far ?\nlearn to cook\n")
     for file, numbers in (("more.csv", "11006"), ("more.csv", "00206"), ("repeated.txt", "10107")):
         shown = run("index", "add", old, file)[1].splitlines()
         assert "".join(line.split()[-1] for line in shown) == numbers
@@ -45,14 +46,14 @@ def test_an_index_is_searched_changed_and_exported(tmp_path, run, old):
     assert "numbers its questions itself" in run("index", "add", "numbered", "more.csv")[2]
     removed = run("index", "remove", old, "--ids", "5", "9", "a", "5 of another list")
     assert removed[0] == 2 and "no question with the id '5 of another list'" in removed[2]
-    (tmp_path / "ids").write_text("key;x\n5;1\n6;2\n")
+    Path("ids").write_text("key;x\n5;1\n6;2\n")
     facts = json.loads(run("index", "remove", old, "ids", "--id-column", "key", "--json")[1])
     assert facts == {"removed": 2, "questions": 5}
     assert "how far" not in run("search", old, "how far ?")[1]
     parquet = pytest.importorskip("pyarrow.parquet")
     for code, flags in ((0, []), (2, []), (0, ["--overwrite"])):
         assert run("index", "export", old, "out.parquet", *flags)[0] == code
-    (tmp_path / "link.parquet").symlink_to(old)
+    Path("link.parquet").symlink_to(old)
     assert "belongs to" in run("index", "export", old, "link.parquet", "--overwrite")[2]
     names = "id", "column_vector", "column_column_vector"  # each column one of its own
     rows = parquet.read_table("out.parquet").to_pylist()
@@ -69,13 +70,13 @@ def test_a_list_of_questions_will_do_for_an_index(tmp_path, run, old):
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_that_no_labels_stand_behind_a_threshold_is_said_once(run, old, tmp_path):
-    (tmp_path / "use").touch()  # The encoder is meant.
+def test_that_no_labels_stand_behind_a_threshold_is_said_once(run, old):
+    Path("use").touch()  # The encoder is meant.
     assert run("index", "build", "old.csv", "--output", "use.index")[0] == 0
     fit = {"threshold": 0.7, "calibration": None, "threshold_from": "default"}
     make_detector().with_fit(fit).save("plain")  # as training saves a model that separates nothing
     assert run("index", "build", "old.csv", "--model", "plain", "--output", "plain.index")[0] == 0
-    (tmp_path / "pairs.csv").write_text("question1,question2,label\nhow far,how old,0\nwhy,why,1\n")
+    Path("pairs.csv").write_text("question1,question2,label\nhow far,how old,0\nwhy,why,1\n")
     for command in (
         ["search", "plain.index", "how far is it?"], ["evaluate", "plain", "--questions", "pairs.csv"],
         ["search", "old.csv", "how far is it?"], ["search", "use.index", "how far is it?"],
@@ -86,10 +87,10 @@ def test_that_no_labels_stand_behind_a_threshold_is_said_once(run, old, tmp_path
         assert "not fitted" not in run(*command, "--threshold", "0.7")[2], command
 
 
-def test_predict_answers_a_file_of_pairs_in_order(tmp_path, run, rows):
+def test_predict_answers_a_file_of_pairs_in_order(run, rows):
     texts = random_questions(60)
     pairs = [(f"n{i}", *pair) for i, pair in enumerate(zip(texts[::2], texts[1::2]))]
-    (tmp_path / "pairs").write_text("\n".join(map(";".join, [("id", "a", "b"), *pairs])))
+    Path("pairs").write_text("\n".join(map(";".join, [("id", "a", "b"), *pairs])))
     command = ["predict", "model", "pairs", "--threshold", "0.4", "--columns", "a,b"]
     table = rows(*command)
     columns = ["question1", "question2", "similarity", "probability", "is_duplicate", "id"]
@@ -102,13 +103,13 @@ def test_predict_answers_a_file_of_pairs_in_order(tmp_path, run, rows):
     assert facts["duplicates"] == sum(cosine > 0.4 for cosine in cosines)
 
 
-def test_predict_explains_by_words_and_notes_what_it_does_not_read(tmp_path, run):
+def test_predict_explains_by_words_and_notes_what_it_does_not_read(run):
     code, out, _ = run("predict", "model", "how far ?", "how old ?", "--explain")
     assert code == 0 and "not a duplicate: cosine" in out and "far  " in out
     answer = json.loads(run("predict", "model", "how far", "how old", "--explain", "--json")[1])
     assert [word["word"] for word in answer["words1"]] == ["how", "far"]
     long = "how far " * 400
-    (tmp_path / "pairs.csv").write_text(f"question1,question2,label\n{long},how,1\nhow,far,0\n")
+    Path("pairs.csv").write_text(f"question1,question2,label\n{long},how,1\nhow,far,0\n")
     for command in (
         ["predict", "model", long, "how"],
         ["predict", "model", "pairs.csv"],
@@ -118,11 +119,11 @@ def test_predict_explains_by_words_and_notes_what_it_does_not_read(tmp_path, run
         assert "1 question too long for the model" in run(*command)[2], command
 
 
-def test_foreign_text_is_shown_and_not_obeyed(tmp_path, run):
+def test_foreign_text_is_shown_and_not_obeyed(run):
     records = [{"question": EVIL}, {"question": "how far ?\n* 1.000 [9] no"}, {"question": EVIL}]
     records[0] |= {"score": float("nan"), "more": [float("inf")]}
-    (tmp_path / "old.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
-    (tmp_path / "pairs.csv").write_text(f"question1,question2\n{EVIL},how far ?\n")
+    Path("old.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
+    Path("pairs.csv").write_text(f"question1,question2\n{EVIL},how far ?\n")
     model = ["--model", "model"]
     for arguments in (
         ["search", "old.jsonl", "how far ?", *model], ["search", "old.jsonl", EVIL, *model],
@@ -133,7 +134,7 @@ def test_foreign_text_is_shown_and_not_obeyed(tmp_path, run):
         assert code == 0 and not {"\x1b", "\x07"} & set(out) and r"\x1b[31m" in out, arguments
         assert "\n* 1.000" not in out or arguments[0] == "duplicates"
     assert run("duplicates", "old.jsonl", *model, "--output", "g.csv")[0] == 0
-    assert EVIL in (tmp_path / "g.csv").read_text()
+    assert EVIL in Path("g.csv").read_text()
     out = run("search", "old.jsonl", EVIL, "--json", *model)[1]
     hits = json.loads(out, parse_constant=pytest.fail)["hits"]  # It fails for NaN and infinity.
     assert {"score": None, "more": [None]} in [hit["columns"] for hit in hits]
@@ -149,9 +150,9 @@ def test_the_order_of_a_hybrid_search_is_explained_where_it_shows(run, old):
     assert "Ordered" not in run("search", old, "how far", "--vectors-only")[1]
 
 
-def test_evaluate_measures_a_search_with_a_weight_chosen_on_other_queries(tmp_path, run, old):
-    (tmp_path / "new.csv").write_text("id,question\nq1,how far ?\nq2,what is rice\nq3,way\n")
-    (tmp_path / "known.csv").write_text("query_id,id\nq1,5\nq1,6\nq2,7\nq8,5\n")
+def test_evaluate_measures_a_search_with_a_weight_chosen_on_other_queries(run, old):
+    Path("new.csv").write_text("id,question\nq1,how far ?\nq2,what is rice\nq3,way\n")
+    Path("known.csv").write_text("query_id,id\nq1,5\nq1,6\nq2,7\nq8,5\n")
     command = ["evaluate", old, "--queries", "new.csv", "--relevant"]
     _, out, err = run(*command, "known.csv")
     header, *table, count, weight = out.splitlines()
@@ -159,18 +160,18 @@ def test_evaluate_measures_a_search_with_a_weight_chosen_on_other_queries(tmp_pa
     assert [row.split()[:2] for row in table] == [[m, "1.000"] for m in labels.MODES]
     assert "1 of the 3 ids in known.csv are not in new.csv, such as 'q8'" in err
     assert count.startswith("1 of 2 queries") and "0.6, chosen on 1 other queries (" in weight
-    (tmp_path / "relevant.csv").write_text("query_id,id\nq2,9\nq3,5\nq1,7\n,5\n")
+    Path("relevant.csv").write_text("query_id,id\nq2,9\nq3,5\nq1,7\n,5\n")
     code, _, err = run(*command, "relevant.csv")
     assert code == 2 and "line 5: no query_id or no id" in err
     for known, place, words in (("q1,5", 1, "the index"), ("q9,5", 2, "names no query of new.csv")):
-        (tmp_path / "one.csv").write_text(f"query_id,id\n{known}\n")
+        Path("one.csv").write_text(f"query_id,id\n{known}\n")
         assert words in run(*command, "one.csv")[place].splitlines()[-1]
 
 
-def test_groups_keep_their_ids_when_questions_are_added(tmp_path, run, rows, old):
+def test_groups_keep_their_ids_when_questions_are_added(run, rows, old):
     before = rows("duplicates", old, "--threshold", "0.999")
     assert values(before, "group", "id") == [("5", "5"), ("5", "6"), ("7", "7"), ("7", "8")]
-    (tmp_path / "new.csv").write_text("id,question,by\na,how far ?,u\nd,age old,w\ne,age old,w\n")
+    Path("new.csv").write_text("id,question,by\na,how far ?,u\nd,age old,w\ne,age old,w\n")
     assert run("index", "add", old, "new.csv")[0] == 0
     ends = ["55", "56", "5a", "77", "78", "dd", "de"]  # group and id
     assert values(rows("duplicates", old), "group", "id") == list(map(tuple, ends))
@@ -179,10 +180,10 @@ def test_groups_keep_their_ids_when_questions_are_added(tmp_path, run, rows, old
         assert (facts["threshold"], facts["threshold_from"] == "groups") == (threshold, not flags)
 
 
-def test_one_question_of_each_group_is_kept_by_a_rule(tmp_path, rows, refused):
+def test_one_question_of_each_group_is_kept_by_a_rule(rows, refused):
     lines = ["id,title,created_at,votes,at,keep,Score", "1,how far,2026-03-01,3,3,A,"]
     lines += ["2,how   far,2026-01-31,10,soon,B,5", "3,how far,2026-02-01T08:00:00Z,9,1,C,7"]
-    (tmp_path / "posts.csv").write_text("\n".join([*lines, "4,cook rice,2026-01-01,1,2,D,"]))
+    Path("posts.csv").write_text("\n".join([*lines, "4,cook rice,2026-01-01,1,2,D,"]))
     command = ["duplicates", "posts.csv", "--model", "model", "--keep"]
     rules = {"first": "1", "longest": "2", "created_at=min": "2", "votes=max": "2"}
     rules |= {"score=min": "2", "score=max": "3", "id=max": "3"}
@@ -194,7 +195,7 @@ def test_one_question_of_each_group_is_kept_by_a_rule(tmp_path, rows, refused):
         assert ("1", "1", "10", "1", "B") in values(table, *columns)
         assert float(table[0]["similarity"]) == 1
     line = '{"question": "how far", "row": 7, "n": 1%s}\n' % ("0" * 400)
-    (tmp_path / "big.jsonl").write_text(line * 2 + line.replace('"row": 7, ', ""))
+    Path("big.jsonl").write_text(line * 2 + line.replace('"row": 7, ', ""))
     table = rows(*command[:1], "big.jsonl", *command[2:], "row=min")
     assert values(table, "row") == [("7",), ("7",), ("",)]
     refused([*command[:1], "big.jsonl", *command[2:], "n=min"], "Question 0: n is 1000")
@@ -204,17 +205,17 @@ def test_one_question_of_each_group_is_kept_by_a_rule(tmp_path, rows, refused):
         refused([*command, rule], words)
 
 
-def test_pairs_that_differ_in_a_number_a_negation_or_a_name(tmp_path, rows):
-    (tmp_path / "q.txt").write_text("how far is 3\nhow far is 4\nHow Far Is 4\nit is not 4\n")
+def test_pairs_that_differ_in_a_number_a_negation_or_a_name(rows):
+    Path("q.txt").write_text("how far is 3\nhow far is 4\nHow Far Is 4\nit is not 4\n")
     command = ["duplicates", "q.txt", "--model", "model", "--threshold", "-1", "--differences"]
     table = {(row["id1"], row["id2"]): row["differs"] for row in rows(*command)}
     assert table.pop(("0", "1")) == table.pop(("0", "2")) == "3 / 4"
     assert table.keys() == {(n, "3") for n in "012"} and "- / not" in table["1", "3"]
 
 
-def test_a_threshold_without_labels_is_shown_with_what_lies_below(tmp_path, run):
+def test_a_threshold_without_labels_is_shown_with_what_lies_below(run):
     texts = [own["question"] for own in handwritten_questions()]
-    (tmp_path / "q.txt").write_text("\n".join(texts))
+    Path("q.txt").write_text("\n".join(texts))
     code, out, err = run("duplicates", "q.txt", "--json")
     facts = json.loads(out)
     assert code == 0 and facts["threshold_from"] == "default" and facts["threshold"] == 0.8
@@ -236,8 +237,8 @@ def test_a_threshold_without_labels_is_shown_with_what_lies_below(tmp_path, run)
     assert "next_pairs" not in run("duplicates", "q.txt", "--threshold", "0.7", "--json")[1]
 
 
-def test_equal_texts_are_compared_once_and_listed_in_their_order(tmp_path, run, monkeypatch):
-    (tmp_path / "q.txt").write_text("How far is it 2?\nHow long is it 3?\n" * 100)
+def test_equal_texts_are_compared_once_and_listed_in_their_order(run, monkeypatch):
+    Path("q.txt").write_text("How far is it 2?\nHow long is it 3?\n" * 100)
     facts = json.loads(run("duplicates", "q.txt", "--json")[1])
     assert (facts["groups"], len(facts["next_pairs"])) == (2, 1)
     command = ["duplicates", "q.txt", "--json", "--threshold", "0.3"]
@@ -252,25 +253,23 @@ def test_equal_texts_are_compared_once_and_listed_in_their_order(tmp_path, run, 
     assert "1 of 1" in run("threshold", "q.txt", "--label", "1", stdin="y\n")[2]
 
 
-def test_questions_without_a_known_word_are_named_and_make_no_groups(tmp_path, run):
+def test_questions_without_a_known_word_are_named_and_make_no_groups(run):
     texts = "TCK-99812", "TCK-10034", "Почему?", "ERR77 X", "how far", "how far", '"Hi all, ошибка"'
     lines = [f"{number},{text}" for number, text in enumerate(texts, 1)]
-    (tmp_path / "q.csv").write_text("\n".join(["id,question", *lines]))
+    Path("q.csv").write_text("\n".join(["id,question", *lines]))
     _, out, err = run("duplicates", "q.csv", "--model", "model", "--json")
     assert values(json.loads(out)["rows"], "group", "id") == [("5", "5"), ("5", "6")]
     assert "5 questions without any word that the model knows" in err and "1 (TCK-99812)" in err
 
 
-def test_a_file_is_replaced_where_the_user_says_so_and_never_one_that_is_read(
-    tmp_path, run, refused
-):
-    (tmp_path / "q.csv").write_text("id,question\n1,how far\n2,how far\n")
-    (tmp_path / "pairs.csv").write_text("question1,question2,label\nhow far,how old,0\nwhy,why,1\n")
-    (tmp_path / "q.csv.answers.csv").write_text("question1,question2,is_duplicate\nwhy,how,1\n")
-    os.mkfifo(tmp_path / "pipe")
+def test_a_file_is_replaced_where_the_user_says_so_and_never_one_that_is_read(run, refused):
+    Path("q.csv").write_text("id,question\n1,how far\n2,how far\n")
+    Path("pairs.csv").write_text("question1,question2,label\nhow far,how old,0\nwhy,why,1\n")
+    Path("q.csv.answers.csv").write_text("question1,question2,is_duplicate\nwhy,how,1\n")
+    os.mkfifo(Path("pipe"))
     assert run("index", "build", "q.csv", "--model", "model", "--output", "q.db")[0] == 0
     names = "q.db", "q.csv", "pairs.csv", "model", "q.csv.answers.csv"
-    files = [tmp_path / name for name in names]
+    files = [Path(name) for name in names]
     before = [file.read_bytes() for file in files]
     for command, read in (
         ("duplicates q.csv --model model --output", "q.csv model q.csv.answers.csv"),
@@ -284,7 +283,7 @@ def test_a_file_is_replaced_where_the_user_says_so_and_never_one_that_is_read(
         assert run(*command, "new")[0] == run(*command, "new", "--overwrite")[0] == 0
         refused([*command, "new"], "There is new already. Pass --overwrite")
         refused([*command, "pipe", "--overwrite"], "or a pipe, and is not replaced")
-        (tmp_path / "new").unlink()
+        Path("new").unlink()
         for name in read.split():
             refused([*command, f"./{name}", "--overwrite"], "belongs to what this command reads")
     assert before == [file.read_bytes() for file in files]
@@ -308,12 +307,12 @@ def test_a_file_is_replaced_where_the_user_says_so_and_never_one_that_is_read(
     assert before == [file.read_bytes() for file in files]
 
 
-def test_an_index_that_a_full_disk_has_cut_is_not_in_the_way(tmp_path, run, refused, monkeypatch):
+def test_an_index_that_a_full_disk_has_cut_is_not_in_the_way(run, refused, monkeypatch):
     def cut(*_, path, **options):
-        (tmp_path / path).write_text("cut")
+        Path(path).write_text("cut")
         raise CheckpointError("the disk is full")
 
-    (tmp_path / "q.txt").write_text("how far\n")
+    Path("q.txt").write_text("how far\n")
     build = ["index", "build", "q.txt", "--model", "model"]
     with monkeypatch.context() as patch:
         patch.setattr(QuestionIndex, "build", cut)
@@ -321,29 +320,29 @@ def test_an_index_that_a_full_disk_has_cut_is_not_in_the_way(tmp_path, run, refu
     assert run(*build)[0] == 0
 
 
-def test_an_index_is_added_to_from_the_columns_that_it_was_built_of(tmp_path, run, refused):
-    (tmp_path / "a.csv").write_text("SKU,text,note\nA1,how far,x\nA2,how old,y\n")
-    (tmp_path / "b.csv").write_text("SKU,text,note\nA2,how are you,y\nA3,rice,z\n")
+def test_an_index_is_added_to_from_the_columns_that_it_was_built_of(run, refused):
+    Path("a.csv").write_text("SKU,text,note\nA1,how far,x\nA2,how old,y\n")
+    Path("b.csv").write_text("SKU,text,note\nA2,how are you,y\nA3,rice,z\n")
     flags = "--model model --id-column SKU --column note+text --output a.db"
-    (tmp_path / "a.db").touch()  # as a full disk leaves it
+    Path("a.db").touch()  # as a full disk leaves it
     run("index", "build", "a.csv", *flags.split())
     facts = json.loads(run("index", "add", "a.db", "b.csv", "--json")[1])
     assert (facts["added"], facts["replaced"], facts["skipped"]) == (1, 1, 0)
-    with QuestionIndex.open(tmp_path / "a.db") as index:
+    with QuestionIndex.open(Path("a.db")) as index:
         entries = {entry["id"]: entry["question"] for entry in index.entries}
     assert entries == {"A1": "x how far", "A2": "y how are you", "A3": "z rice"}
     refused(["index", "add", "a.db", "b.csv", "--column", "text"], "The index compares note+text")
-    (tmp_path / "c.csv").write_text("SKU,remark,words\nA1,x,how far\n")
+    Path("c.csv").write_text("SKU,remark,words\nA1,x,how far\n")
     out = run("index", "add", "a.db", "c.csv", "--column", "remark+words", "--json")[1]
     assert json.loads(out)["added"] == 0
     refused(["duplicates", "a.db", "--column", "text"], "a.db is an index, which is read as it is")
 
 
 @pytest.mark.parametrize("command, body", [("build", "body"), ("add", "Notiz")])
-def test_repeated_lines_are_left_out_of_a_few_new_texts(tmp_path, run, command, body):
+def test_repeated_lines_are_left_out_of_a_few_new_texts(run, command, body):
     posts = [f'how far {n},"I ask.\nSent from my phone"' for n in range(120)]
-    (tmp_path / "a.csv").write_text("\n".join([f"title,{body}", *posts]))
-    (tmp_path / "b.csv").write_text(f'title,{body}\nhow old,"I know.\nsent from  my phone"\n')
+    Path("a.csv").write_text("\n".join([f"title,{body}", *posts]))
+    Path("b.csv").write_text(f'title,{body}\nhow old,"I know.\nsent from  my phone"\n')
     flags, column = ["--drop-repeated"], ["--column", f"title+{body}"]
     build = ["index", "build", "a.csv", "--model", "model", "--output", "a.db"]
     err = run(*build, *column, *flags * (command == "build"))[2]
@@ -352,13 +351,13 @@ def test_repeated_lines_are_left_out_of_a_few_new_texts(tmp_path, run, command, 
     flags *= command == "add"
     assert "\n0,how old I know.," in run("match", "b.csv", "a.db", *column, *flags)[1]
     assert run("index", "add", "a.db", "b.csv", *flags)[0] == 0
-    with QuestionIndex.open(tmp_path / "a.db") as index:
+    with QuestionIndex.open(Path("a.db")) as index:
         assert index.entries[-1]["question"] == "how old I know."
 
 
-def test_match_two_lists(tmp_path, run, rows):
-    (tmp_path / "a.csv").write_text("id,question,by\n1,how far ?,me\n3,,x\n4,!,x\n")
-    (tmp_path / "b.jsonl").write_text(
+def test_match_two_lists(run, rows):
+    Path("a.csv").write_text("id,question,by\n1,how far ?,me\n3,,x\n4,!,x\n")
+    Path("b.jsonl").write_text(
         '{"question": "how far ?", "answer": "far"}\n{"question": "how far", "answer": "so so"}\n'
     )
     command = ["match", "a.csv", "b.jsonl", "--model", "model"]
@@ -366,4 +365,4 @@ def test_match_two_lists(tmp_path, run, rows):
     assert values(rows(*command), *columns)[0] == ("1", "how far ?", "far", "me", "1", "0")
     facts = json.loads(run(*command, "-k", "2", "--output", "m.csv", "--json")[1])
     assert (facts["questions"], facts["matched"], facts["output"]) == (1, 1, "m.csv")
-    assert (tmp_path / "m.csv").read_text().startswith("id,question,match_id,match,similarity")
+    assert Path("m.csv").read_text().startswith("id,question,match_id,match,similarity")

@@ -1,4 +1,4 @@
-"""Trax's import, each case in a process of its own: quick, quiet, all put back after it; NLTK's names."""
+"""Trax's import, each case in a process of its own: quiet, all put back after it; NLTK's names."""
 
 import gzip
 import pickle

@@ -143,9 +143,7 @@ def test_a_second_ctrl_c_does_not_wait_and_a_second_sigterm_changes_nothing():
         signal.raise_signal(signal.SIGTERM)
         signal.raise_signal(signal.SIGTERM)
     assert signals.received is signal.SIGTERM
-
-
-def test_in_another_thread_nothing_is_changed_and_nothing_is_raised():
+    # In another thread nothing is changed, and nothing is raised.
     handlers = []
 
     def in_a_thread():

@@ -21,16 +21,8 @@ from trax.supervised import training
 import siamese
 from siamese import Siamese, TripletLoss, data_generator, predict, train_model
 
-
-def as_objects(rows):
-    """The course keeps questions as an array of lists."""
-    array = np.empty(len(rows), dtype=object)
-    array[:] = rows
-    return array
-
-
-Q1 = as_objects([[5, 6, 7], [8], [9, 10]])
-Q2 = as_objects([[5, 7], [8, 11], [10]])
+# The course keeps questions as an array of lists.
+Q1, Q2 = np.array([[[5, 6, 7], [8], [9, 10]], [[5, 7], [8, 11], [10]]], object)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Cosines and the modified triplet loss: the documents' numbers, loops in float64, their own laws."""
+"""Cosines and the modified triplet loss: the documents' numbers, loops in float64."""
 
 import sys
 import types

@@ -1,4 +1,4 @@
-"""QuestionPairs: clusters against a union-find by hand, splits, hard negatives, real and embedded rows."""
+"""QuestionPairs: clusters against a union-find by hand, splits, hard negatives, corpora."""
 
 import gzip
 import hashlib

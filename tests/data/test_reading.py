@@ -1,4 +1,4 @@
-"""Tables of files: this one gives these questions or pairs, that one is refused with this sentence."""
+"""Tables of files: this one gives these questions or pairs, that one is refused."""
 
 import csv
 import datetime

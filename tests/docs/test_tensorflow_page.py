@@ -1,4 +1,4 @@
-"""docs/course/tensorflow.md, line by line: what the TensorFlow edition computes, in NumPy, beside ours."""
+"""docs/course/tensorflow.md, line by line: what the TensorFlow edition computes, in NumPy."""
 
 import inspect
 import re

@@ -1,4 +1,4 @@
-"""Metrics, thresholds, calibration, report, intervals, retrieval: scikit-learn, every cut, and by hand."""
+"""Metrics, thresholds, calibration, intervals, retrieval: scikit-learn, and by hand."""
 
 import dataclasses
 import itertools
@@ -207,9 +207,7 @@ def test_intervals_equal_one_resample_at_a_time():
         assert dataclasses.astuple(few) == pytest.approx(expected), name
         assert dataclasses.astuple(interval) == pytest.approx(expected, abs=0.1)
     assert str(Interval(0.8123, 0.8, 0.82456)) == "0.812 [0.800, 0.825]"
-
-
-def test_resamples_with_one_class_are_left_out():
+    # Resamples with one class are left out.
     area = intervals_of([0.1, 0.2, 0.9], [0, 0, 1])["roc_auc"]
     assert (area.value, area.low, area.high) == (1.0, 1.0, 1.0)
 
@@ -242,7 +240,7 @@ def test_intervals_draw_whole_clusters_of_queries_that_share_an_answer():
     assert own["MRR"].value == one.value == 0.5 and (one.low, one.high) == (0.5, 0.5)
     assert 0.35 < own["MRR"].low < 0.45 and 0.55 < own["MRR"].high < 0.65
     halves = evaluate_retrieval(ranked, relevant, clusters=["a", "b"] * 40).intervals["MRR"]
-    assert (halves.low, halves.high) == (0, 1)  # A sample may hold one of the two clusters twice.
+    assert (halves.low, halves.high) == (0, 1)  # A sample may hold one cluster twice.
     clusters = shared_clusters([{"a"}, {"b", "c"}, set(), {"c", "a"}, {"d"}])
     assert clusters[0] == clusters[1] == clusters[3] and len(set(clusters)) == 3
 

@@ -1,4 +1,4 @@
-"""`siamese train` killed again and again, for tests/training/test_runs.py and benchmarks/faults.py."""
+"""`siamese train` killed again and again: for tests and benchmarks/faults.py."""
 
 import multiprocessing
 import os
@@ -32,7 +32,7 @@ def run_contents(run):
 
 
 def killed_runs(folder, times, signals, steps):
-    """Kills runs at random moments and starts each again; one that ends must equal one never killed."""
+    """Kills runs and starts each again; one that ends must equal one never killed."""
     write_pairs(folder / "pairs.csv", small_corpus(train=400).train)
     command = ["train", "--preset", "course", "--questions", folder / "pairs.csv", "--json"]
     command += ["--steps", steps, "--batch-size", 16, "--set=checkpoint_every=5"]

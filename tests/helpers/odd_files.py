@@ -1,4 +1,4 @@
-"""Odd, damaged and hostile files for every command that reads files: for tests and benchmarks/faults.py."""
+"""Odd, damaged and hostile files for every command: for tests and benchmarks/faults.py."""
 
 import bz2
 import contextlib
@@ -115,7 +115,7 @@ COMMANDS = """
 
 
 def run(arguments, expected=(0,)):
-    """Runs a command in this process; returns exit code, which must be an expected one, and messages."""
+    """Runs a command in this process; returns exit code and messages."""
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
@@ -146,7 +146,7 @@ def make_folder(folder):
 
 
 def run_one(folder, command, path):
-    """Runs one of the commands; AssertionError where it does not end with an answer or one message."""
+    """Runs one of the commands, which must end with an answer or one message."""
     with contextlib.chdir(folder):
         arguments = [path if word == "FILE" else word for word in command.split()]
         code, messages = run(arguments, (0, 2))

@@ -73,7 +73,6 @@ LOSSES = {2022: COURSE["TripletLossFn"], 2023: loss_of_2023}
 
 @cache
 def corpus():
-    """The token ids of both questions of the embedded corpus' duplicates, and the vocabulary."""
     pairs = embedded_corpus().train.duplicates()
     sides = [[word_tokenize(q) for q in side] for side in (pairs.question1, pairs.question2)]
     vocab = Vocabulary.from_pairs(*sides)

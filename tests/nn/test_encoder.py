@@ -1,4 +1,4 @@
-"""The encoder: equal to the Trax model and to NumPy; the LSTM's mean: equal to a float64 loop."""
+"""The encoder: equal to the Trax model and to NumPy; the LSTM: equal to a float64 loop."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""The detector, whose parts are the reference; odd questions, files, encoders; what a word does."""
+"""The detector, whose parts are the reference; odd questions, files; what a word does."""
 
 import json
 import re

@@ -267,9 +267,7 @@ def test_slips_are_set_right_and_names_addresses_and_other_words_stay(use):
         assert use.respelled(text) == expected
         assert find_encoder("use+use").respelled(text) == expected
         assert find_encoder(letters).respelled(text) == text
-
-
-def test_a_question_as_typed_has_the_vector_of_the_question():
+    # A question as typed has the vector of the question.
     detector = DuplicateDetector.pretrained()
     plain = "How do I receive messages of a different server?"
     typed = "Hi all, how do I recieve messages of a diffrent server? Thanks in advance!"

@@ -1,4 +1,4 @@
-"""QuestionIndex: a dict and an index built anew are the reference; edge cases, damage, connections."""
+"""QuestionIndex: a dict and an index built anew are the reference; damage, connections."""
 
 import datetime
 import json
@@ -114,7 +114,6 @@ def test_new_columns_leave_row_group_and_answers(detector, tmp_path):
 
 @pytest.mark.parametrize("in_memory", [True, False])
 def test_additions_and_removals_are_those_of_a_dict(detector, tmp_path, in_memory):
-    """Random changes, by two connections where there is a file; the reference is an index built anew."""
     dice = random.Random(0)
     expected = {f"q{n}": text for n, text in enumerate(random_questions(120))}
     path, questions = None if in_memory else tmp_path / "i", [*expected.values()]
@@ -163,8 +162,7 @@ def test_groups_are_stored_extended_and_remade(detector, tmp_path):
     with pytest.raises(ArgumentError, match=r"threshold 0\.97.*--regroup"):
         other.grouped(0.9)
     before = ids_of(index)
-    # A copy joins its question's group, or forms one with it; equal new ones share a group, but for
-    # those without any word that the model knows.
+    # A copy joins its question's group or forms one with it; equal new ones share one if a word is known.
     texts = [f"{questions[0]} ", *["rice rice how"] * 2, *["zzz qqq"] * 3]
     assert other.add(texts, ids=["copy", "n1", "n2", "z1", "z2", "z3"]).added == 6
     after = ids_of(index)

@@ -1,4 +1,4 @@
-"""A model's or checkpoint's file: old or new, whole; others are refused; the course's weights."""
+"""A model's or checkpoint's file: old or new, whole; the course's weights."""
 
 import json
 import os
@@ -206,8 +206,7 @@ def test_crafted_content_with_a_right_checksum_is_refused(saved):
             DuplicateDetector.load(saved)
 
 
-COURSE_WORDS = ["how", "far", "is", "it", "?"]
-COURSE_VOCABULARY = Vocabulary(COURSE_WORDS)
+COURSE_VOCABULARY = Vocabulary(["how", "far", "is", "it", "?"])
 
 
 def write_arrays(path, rows, dtype=np.float32, count=3):

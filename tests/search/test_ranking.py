@@ -1,4 +1,4 @@
-"""The order of hits and the groups of a list, against loops, whole sorts, whole matrices and SciPy."""
+"""The order of hits and the groups of a list, against loops, whole matrices and SciPy."""
 
 import itertools
 import math

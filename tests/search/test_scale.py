@@ -1,4 +1,4 @@
-"""Beyond one machine: examples/ray_encode.py on a local cluster, examples/qdrant_search.py on an export."""
+"""Beyond one machine: Ray on a local cluster, Qdrant on an export."""
 
 import csv
 import os
@@ -65,7 +65,6 @@ def test_a_list_is_encoded_though_a_worker_is_killed(tmp_path, monkeypatch):
 
 
 def test_qdrant_finds_what_the_index_finds(tmp_path):
-    """The index had a question removed and one added; every twentieth of the corpus's is a new one."""
     corpus = corpus_questions(800)
     questions = [text for at, text in enumerate(corpus) if at % 20]
     index = QuestionIndex.build(corpus_detector(), questions[1:])

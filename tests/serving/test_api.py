@@ -1,4 +1,4 @@
-"""The JSON API over HTTP: answers, changes, limits, key, other sites, metrics, end of a server (slow)."""
+"""The JSON API over HTTP: answers, changes, limits, key, other sites, metrics."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The page in a real browser, at two widths: search, compare, groups, the API, a key (slow)."""
+"""The page in a real browser, at two widths (slow)."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The checks: right answers pass, mistakes are named in one sentence, and no function breaks a check."""
+"""The checks: right answers pass, mistakes are named, and no function breaks a check."""
 
 import contextlib
 import functools
@@ -78,18 +78,15 @@ TURNED = "(v1, v2.T)", "(v2, v1.T)"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("edits", "words"),
-    [
+def test_each_editions_loss_is_right_and_has_its_name():
+    for edits, words in (
         ((), "the Trax edition of 2023"),
         (EDITION_2022, "the Trax editions of 2020 to 2022"),
         (TURNED, "the TensorFlow edition: this is V2 V1^T: in Trax rows belong to v1"),
         ((*TURNED, "fastnp.where(masked, -2.0, scores)", "(scores - 2.0 * masked)"), "takes 2 off"),
-    ],
-)
-def test_each_editions_loss_is_right_and_has_its_name(edits, words):
-    score = CHECKS["TripletLossFn"](changed("TripletLossFn", *edits))
-    assert score.full and words in score.note and score.note in str(score)
+    ):
+        score = CHECKS["TripletLossFn"](changed("TripletLossFn", *edits))
+        assert score.full and words in score.note and score.note in str(score)
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""nbgrader, with the student notebooks as its source, and `siamese grade` give a class the same marks."""
+"""nbgrader and `siamese grade` give a class the same marks."""
 
 import csv
 import os

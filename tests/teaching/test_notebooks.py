@@ -1,4 +1,4 @@
-"""The notebooks: made from their sources, up to date; a student's run to their end without an answer."""
+"""The notebooks: made from their sources; a student's run to their end without an answer."""
 
 import os
 import re
@@ -195,7 +195,7 @@ def test_a_students_notebook_runs_to_its_end_alone_and_has_no_points(source, pri
     assert "ERROR in cell" not in printed and "Traceback" not in printed, printed
     checks = EXERCISES[int(source.stem[:2])]
     assert re.findall(r"^MARK (.+)$", printed, re.M) == ["0.0"] * len(checks)
-    # Cells that need an answer, and the guesses, wait; the cells below them have run. No file is left.
+    # Cells that need an answer wait, the cells below them have run, and no file is left.
     assert "First write " in printed and "Write your guess in place of None." in printed
     assert printed.endswith("END []\n")
 

@@ -18,14 +18,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from small_models import WORDS, letters, make_detector
 
-from siamese import (
-    DuplicateDetector,
-    PairClassifier,
-    QuestionIndex,
-    QuestionPairs,
-    TrainConfig,
-    Trainer,
-)
+from siamese import DuplicateDetector, PairClassifier, QuestionIndex, TrainConfig, Trainer
+from siamese.data.pairs import QuestionPairs
 from siamese.errors import ArgumentError, DataError, ShapeError
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.search.encoders import find_encoder
@@ -131,7 +125,7 @@ def test_a_thousand_labels_decide_by_a_curve_of_the_parts(tmp_path, monkeypatch)
     loaded = DuplicateDetector.load(model.save(tmp_path / "model.safetensors"))
     assert_array_equal(loaded.probability(*SIDES), probability)
     assert loaded.checksum == model.checksum != bare().checksum
-    # A duplicate by the curve is among the candidates that the cosine finds, also after a refit.
+    # A duplicate by the curve is a candidate by the cosine, also after a refit.
     assert (cosine > model.rule()[0])[probability > 0.5].mean() > 0.95
     assert model.predict("subject1 asker5", "subject1 asker5", threshold=0.999)
     moved = loaded.fitted(QuestionPairs(*SIDES, LABELS & (np.arange(400) % 3 == 0)))
@@ -161,9 +155,7 @@ def test_links_alone_order_a_list_and_set_no_threshold():
     linked = {*links.question1, *links.question2}
     behind = [text for text in dict.fromkeys(listed) if text not in linked]
     assert [text for text in topics.texts if text in set(behind)] == behind
-
-
-def test_a_link_is_learned_against_no_known_answer():
+    # A link is learned against no known answer.
     asked = ["subject1 asker0"] * 20
     linked = [f"subject1 asker{number}" for number in range(1, 21)]
     links = QuestionPairs(asked, linked, np.ones(20, bool))
@@ -224,7 +216,7 @@ def test_a_run_of_a_head_goes_on_bit_for_bit_and_keeps_the_model_s_tower(tmp_pat
 
 @pytest.fixture
 def train(tmp_path, monkeypatch, run):
-    """Function of flags: `siamese train` on 40 pairs, from vectors of words -> (code, out, err)."""
+    """Function of flags: `siamese train` on 40 pairs."""
     pairs = questions_of(40, 0, askers=100)
     write_pairs(tmp_path / "mine.csv", pairs)
     topics = find_encoder(Topics())  # in place of the encoder that a command finds by its name
@@ -258,7 +250,6 @@ def test_the_command_teaches_a_head_and_replaces_no_model(train, monkeypatch, tm
         code, _, err = train(*many)
         assert code == 2 and "--overwrite" in err
         assert (tmp_path / "runs/head/model.safetensors").read_bytes() == content
-        # Where `general` has too few duplicates for its tower, all that was set is for the head.
         general = functools.partial(train, "--preset", "general", start=())
         code, _, err = general("--output", "runs/few", *many)
         assert code == 0 and "Preset head: steps=2, batch_size=4, hard_negatives=0" in err

@@ -1,4 +1,4 @@
-"""The losses, and the training step: stock Trax's arithmetic, plain gradients, any number of devices."""
+"""The losses and the training step: stock Trax's arithmetic, plain gradients, four devices."""
 
 import jax
 import jax.numpy as jnp
