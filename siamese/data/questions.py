@@ -155,7 +155,7 @@ def _entries(
     for line, number, row in records:
         bodies = {n: row[n] for n in parts.columns if drop and isinstance(row.get(n), str)}
         shorter = {n: without_lines(text, repeated) for n, text in bodies.items()}
-        if text := rows.question(line, row | shorter, parts):
+        if text := rows.question(line, row | shorter if shorter else row, parts):
             own = id_text(row.get(key)) if key else str(number)
             if not has_words(cleaned(text)):  # No model has a vector of markup alone.
                 rows.report.add("wordless", [line])
@@ -184,7 +184,7 @@ def repeated_lines(texts: Sequence[str], known: Collection[str] = ()) -> dict[st
     """
     counts: Counter[str] = Counter()
     shown: dict[str, str] = {}
-    for text in texts:
+    for text in (text for text in texts if "<" in text or len(text.splitlines()) > 1):
         lines = {key: line.strip() for key, line in _lines(text) if key}
         if len(lines) > 1:
             long = {k: line for k, line in lines.items() if len(k.split()) >= LEAST_WORDS}
