@@ -32,7 +32,7 @@ def pytest_configure(config):
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session):
-    """In CI (the variable CI is set) a skip for a reason that is not listed fails the run."""
+    """Where CI is set a skip for a reason that is not listed fails the run."""
     terminal = session.config.pluginmanager.get_plugin("terminalreporter")
     if not os.environ.get("CI") or hasattr(session.config, "workerinput") or terminal is None:
         return
@@ -54,7 +54,7 @@ def the_same_start():
 
 @pytest.fixture(scope="module", autouse=True)
 def numpy_runs_small_towers(request):
-    """For any number of questions: only steps are compiled. tests/nn shows that JAX's vectors are equal."""
+    """For any number of questions: tests/nn shows that JAX's vectors are equal."""
     with pytest.MonkeyPatch.context() as patch:
         if request.path.parent.name in ("training", "search", "serving", "cli"):
             patch.setattr("siamese.nn.encoder.FEW", 10**6)
@@ -83,7 +83,7 @@ def browser():
 
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys):
-    """Function of a command: runs it in an empty folder with the file "model" -> (code, out, err)."""
+    """Function of a command: runs it in a folder with the file "model" -> (code, out, err)."""
     monkeypatch.chdir(tmp_path)
     make_detector(threshold=0.9).save("model")
 

@@ -55,7 +55,6 @@ def test_errors_are_one_message_and_exit_code_2(refused):
         *((f"{words} ?!", "'?!' has no word") for words in ("search q.csv", "predict use how")),
         ("train --questions pairs.csv --column a", "(--list FILE); leave out --column"),
         ("index build no.csv --model model", "no file no.csv. A pipe needs --output INDEX"),
-        ("index add q.csv q.csv", "it holds no index: an index is one file. Make one: siamese"),
         ("match q.csv q.csv --model model -k 0", "at least 1"),
         ("match nothing q.csv --model none", "nothing cannot be read"),
         ("index remove q.index 7", "7 cannot be read: no such file"),

@@ -177,7 +177,7 @@ def test_pairs_by_id_fit_a_threshold_and_are_measured(run):
 
 
 def test_what_thirty_answers_are_worth_on_the_handwritten_questions(run, monkeypatch):
-    """The figures of the README and of docs/quickstart.md: pairs found and right, before and after."""
+    """The figures of the README and of docs/quickstart.md."""
     owners = {own["question"]: own["group"] or own["id"] for own in handwritten_questions()}
     Path("q.txt").write_text("\n".join(owners))
 

@@ -81,8 +81,7 @@ def test_a_model_with_weights_keeps_them_and_its_files(tmp_path):
         assert_array_equal(array, expected)
     fresh = Siamese(VOCAB, D)
     fresh.init_from_file(file)
-    for name, array in arrays().items():
-        assert_array_equal(tower_weights(fresh)[name], array)
+    jax.tree.map(assert_array_equal, tower_weights(fresh), arrays())
     with pytest.raises(ShapeError, match=r"embedding has shape \(3, 8\).*needs \(30, 8\)"):
         set_tower_weights(fresh, arrays() | {"embedding": np.zeros((3, 8))})
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from trax_weights import write_trax_weights
+from small_models import write_trax_weights
 
 from siamese.compat import safe_pickle, trax_files
 from siamese.compat.trax_files import read_arrays, read_course_model
@@ -119,7 +119,7 @@ NAMED["array-objects"] = "'O8', not of numbers"
 
 
 def test_nothing_in_the_corpus_runs_and_all_is_refused(corpus, monkeypatch):
-    """U22: a file takes no more memory than its arrays, at most 16 MB here. The bombs hold 120 MB."""
+    """U22: a file takes no more memory than its arrays. The bombs hold 120 MB."""
     for module in (trax_files, safe_pickle):
         monkeypatch.setattr(module, "MAX_BYTES", 16 << 20)
     directory, files = corpus

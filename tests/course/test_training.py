@@ -42,9 +42,7 @@ def light_model(vocab=VOCAB):
 
 
 def assert_same_weights(model, other):
-    leaves = [jax.tree.leaves(each.weights) for each in (model, other)]
-    for a, b in zip(*leaves, strict=True):
-        assert_array_equal(a, b)
+    jax.tree.map(assert_array_equal, model.weights, other.weights)
 
 
 def generators():
@@ -121,9 +119,7 @@ def test_a_second_run_in_one_directory_goes_on(tmp_path):
     second = made(tmp_path, model=small_siamese)
     assert second.step == 3
     assert_same_weights(first.model, second.model)
-    slots = (jax.tree.leaves(loop._trainer_per_task[0].slots) for loop in (first, second))
-    for a, b in zip(*slots, strict=True):
-        assert_array_equal(a, b)
+    jax.tree.map(assert_array_equal, *(loop._trainer_per_task[0].slots for loop in (first, second)))
     second.run(2)
     saved, weights = read_course_model(tmp_path), jax.tree.leaves(second.model.weights)
     assert saved.step == 5 and len(saved.weights) == 3

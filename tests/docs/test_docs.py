@@ -93,7 +93,7 @@ def table_rows(text):
     [("README.md", 2), ("quality.md", 1), ("searching.md", 1), ("threshold.md", 2)],
 )
 def test_a_row_of_a_table_stands_in_the_results_file_that_its_section_names(name, lines):
-    """In so many lines of the files: pairs and search, or two models. The rows of "no" are base rates."""
+    """In so many lines of the files: pairs and search, or two models."""
     (page,) = (path for path in PAGES if path.name == name)
     checked = 0
     for section in re.split(r"^(?=## )", page.read_text("utf-8"), flags=re.M):

@@ -111,7 +111,6 @@ WRONG = {
         (("idx += 1", "idx = random.randrange(len(Q1)) if shuffle else idx + 1"), "at random"),
         (("yield np.array(b1), np.array(b2)", "return np.array(b1), np.array(b2)"), "yield makes"),
         (("yield np.array(b1), np.array(b2)", "return None"), "no yield, it returned None"),
-        (("yield np.array(b1), np.array(b2)", "print(b1, b2); break"), "no yield, it returned None"),
         (("input1, input2 = [], []\n    idx", "input1, input2, len = [], [], range\n    idx"), ""),
         (("(max_len - len(q)) for q in input1", "max_len - len(q) for q in input1"), "parentheses"),
         (("max(max(map(len, input1)), max(map(len, input2)))", "max(input1, key=len)"), "its length"),

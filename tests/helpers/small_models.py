@@ -1,4 +1,7 @@
-"""Untrained detectors of a few words, and questions of those words."""
+"""Untrained detectors of a few words, questions of those words, and weights as Trax's Loop writes them."""
+
+import gzip
+import pickle
 
 import numpy as np
 
@@ -59,3 +62,15 @@ def random_questions(count, seed=1):
     rng = np.random.default_rng(seed)
     texts = [" ".join(rng.choice(WORDS, rng.integers(1, 9))) for _ in range(count)]
     return [text if text.strip("? ") else f"how {text}" for text in texts]
+
+
+def write_trax_weights(path, arrays, step=0):
+    """Writes ``model.pkl.gz`` and its weights: `path` is a directory, or the name of the first."""
+    path = path / "model.pkl.gz" if path.is_dir() else path
+    beside = path.with_name(path.name.removesuffix(".pkl.gz") + ".weights.npy.gz")
+    with gzip.open(beside, "wb", 2) as file:
+        for array in arrays:
+            np.save(file, array, allow_pickle=False)
+    content = {"step": step, "flat_weights": 2, "flat_state": [], "input_signature": None}
+    path.write_bytes(gzip.compress(pickle.dumps(content), 2))
+    return path

@@ -92,14 +92,13 @@ def schedule(setting):
     return (lambda step: 0.01) if is_quick else trax.lr.warmup_and_rsqrt_decay(400, 0.01)
 
 
-# One step of stock Trax, counted from 1: what it starts from (the moments are Adam's slots m and v), and
-# what it makes of that. The loss is of 2022 the mean over the batch, of 2023 the sum.
+# The loss is of 2022 the mean over the batch, of 2023 the sum; the moments are Adam's slots m and v.
 FIELDS = "step batch learning_rate weights first_moments second_moments loss new_weights"
 StockStep = namedtuple("StockStep", FIELDS)
 
 
 def stock_steps(edition, steps=STEPS, setting="course"):
-    """Trains the assignment's model for `steps`; as in the course the first batch only gives the shapes."""
+    """Trains the assignment's model; as in the course the first batch only gives the shapes."""
     batches, vocab = batches_and_vocabulary(SETTINGS[setting]["batch"])
     loss = tl.Fn("TripletLoss", partial(LOSSES[edition], margin=0.25))
     task = training.TrainTask(iter(batches), loss, trax.optimizers.Adam(0.01), schedule(setting))

@@ -71,7 +71,6 @@ def test_what_is_no_question_is_refused(detector):
         (lambda: detector.probability("how", "far"), ArgumentError, "no calibration"),
         (lambda: detector.encode(["how"], batch_size=0), ArgumentError, "batch_size must be"),
         (lambda: detector.encode(frame), DataError, "one column of questions .*: id, body, score"),
-        (lambda: detector.similarity(frame, "how"), DataError, "one column of questions"),
         (lambda: QuestionIndex.build(detector, frame), DataError, "one column of questions"),
         (lambda: QuestionIndex.build(detector, forum), DataError, "read_questions.*ids=q.ids"),
         (lambda: detector.encode({"id": [1], "text": ["how"]}), DataError, "no other.*id, text"),

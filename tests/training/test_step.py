@@ -51,7 +51,7 @@ def test_50_steps_of_2022_have_stock_trax_s_losses_and_the_golden_ones():
 
 @pytest.mark.slow
 def test_each_step_of_2023_from_stock_trax_s_weights_and_moments_is_its_step():
-    # At the course's own start vectors are nearly equal, and rounding decides which negatives are masked.
+    # At the course's own start vectors are so nearly equal that rounding decides the mask.
     step = None
     for reference in stock_steps(2023, setting="quick"):
         if step is None:
