@@ -17,7 +17,7 @@ from siamese.cli.main import main
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 QUORA = Path(__file__).resolve().parents[2] / "shared" / "data" / "quora"
-ALLOWED_SKIPS = Path(__file__).parent / "helpers" / "allowed_skips.txt"
+SKIPS = Path(__file__).parent / "helpers" / "allowed_skips.txt"
 
 
 def pytest_configure(config):
@@ -25,7 +25,7 @@ def pytest_configure(config):
         os.environ.setdefault("NPROC", "1")
     hypothesis.settings.register_profile("any machine", deadline=None)  # however busy it is
     hypothesis.settings.load_profile("any machine")
-    # As the commands do: a test that trains or encodes compiles what another has compiled before.
+    # As the commands do: no test compiles what another has compiled before.
     siamese.keep_memory()
     siamese.compat.after_import("jax", lambda module: siamese.enable_compile_cache())
 
@@ -36,7 +36,7 @@ def pytest_sessionfinish(session):
     terminal = session.config.pluginmanager.get_plugin("terminalreporter")
     if not os.environ.get("CI") or hasattr(session.config, "workerinput") or terminal is None:
         return
-    lines = ALLOWED_SKIPS.read_text("utf-8").splitlines()
+    lines = SKIPS.read_text("utf-8").splitlines()
     allowed = [line for line in lines if line and not line.startswith("#")]
     for report in terminal.stats.get("skipped", []):
         _, _, reason = report.longrepr

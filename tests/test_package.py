@@ -15,7 +15,7 @@ from small_models import make_detector
 import siamese
 
 PACKAGE = Path(siamese.__file__).parent
-# From the bottom to the top: a folder of the tool imports from those before it in this list.
+# A folder of the tool imports from those before it in this list.
 TOOL = ["errors", "nn", "data", "evaluation", "search", "training", "serving", "cli"]
 # The course, in Trax: what each of its folders imports from.
 COURSE = {

@@ -1,6 +1,5 @@
 """A threshold of a few labels: asked near the border, kept in a file, model or index."""
 
-import csv
 import re
 from itertools import combinations
 from pathlib import Path
@@ -176,7 +175,7 @@ def test_pairs_by_id_fit_a_threshold_and_are_measured(run):
     assert run("evaluate", "model", "--questions", "links.csv", "--list", "q.csv")[0] == 0
 
 
-def test_what_thirty_answers_are_worth_on_the_handwritten_questions(run, monkeypatch):
+def test_what_thirty_answers_are_worth_on_the_handwritten_questions(run, rows, monkeypatch):
     """The figures of the README and of docs/quickstart.md."""
     owners = {own["question"]: own["group"] or own["id"] for own in handwritten_questions()}
     Path("q.txt").write_text("\n".join(owners))
@@ -186,8 +185,8 @@ def test_what_thirty_answers_are_worth_on_the_handwritten_questions(run, monkeyp
         return {frozenset(pair) for pair in both if len({group_of[text] for text in pair}) == 1}
 
     def found(*flags):
-        rows = csv.DictReader(run("duplicates", "q.txt", *flags)[1].splitlines())
-        return pairs({row["question"]: row["group"] for row in rows})
+        table = rows("duplicates", "q.txt", *flags)
+        return pairs({row["question"]: row["group"] for row in table})
 
     true, before = pairs(owners), found()
     assert [len(true), len(before), len(before & true)] == [120, 48, 17]

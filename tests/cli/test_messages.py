@@ -22,7 +22,7 @@ PAIRS = {"data", "train", "evaluate", "threshold", "predict"}
 ON_INDEXES = {"search", "duplicates", "serve", "threshold", "evaluate"}
 ON_INDEXES |= {"index add", "index remove", "index export"}
 WRITE = {"train", "threshold", "import-weights", "predict", "match", "duplicates", "index build"}
-# Where a string stands -> the commands that may print it. All of them must have the flags that it names.
+# Where a string stands -> the commands that may print it.
 PRINTED_BY = {
     "data/questions.py": LISTS,
     "data/readers": {*LISTS, *PAIRS},

@@ -16,7 +16,6 @@ NOTEBOOKS = Path(__file__).with_name("notebooks")
 
 
 def printed_by(source, folder, **environment):
-    """What the notebook's cells print, run in `folder` with one line above its imports."""
     notebook = jupytext.reads(source, fmt="py:percent")
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     code[0].source = f"import siamese\n{code[0].source}"

@@ -266,7 +266,6 @@ TOLERANCE = {"course": 1e-5, "quick": 2e-3}
 
 
 def ours(name, steps, fast):
-    """The same through siamese's functions; `fast` runs both questions through the tower as one batch."""
     data, vocab = stock_trax.batches_and_vocabulary(SETTINGS[name]["batch"])
     model = partial(Siamese, vocab.size, SETTINGS[name]["d_model"])
     make = (lambda: fast_forward(model())) if fast else model

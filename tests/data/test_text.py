@@ -138,7 +138,7 @@ PIECES = (
 
 
 mixes = st.lists(st.sampled_from(PIECES), max_size=16).map("".join)
-# NLTK imports these where they are; no tokenizer needs them, and they take seconds.
+# NLTK imports these where they are, and they take seconds.
 QUICK_NLTK = """
         import sys
         sys.modules.update(dict.fromkeys(('pandas', 'scipy', 'sklearn')))"""

@@ -8,7 +8,7 @@ from siamese import embedded_corpus
 
 
 def small_corpus(train=50, valid=50, test=50):
-    """The first duplicates, 37 % as in all of it, and others of each part, in the corpus's order."""
+    """The first duplicates, 37 %, and others of each part, in the corpus's order."""
     corpus, parts = embedded_corpus(), {}
     for name, size in {"train": train, "valid": valid, "test": test}.items():
         pairs, duplicates = getattr(corpus, name), round(0.37 * size)
@@ -20,7 +20,7 @@ def small_corpus(train=50, valid=50, test=50):
 
 
 def pairs_of_length(shortest, longest=None):
-    """Those of the corpus whose longer question has so many words, spaces between them."""
+    """Those of the corpus whose longer question has so many words."""
     pairs = embedded_corpus().train
     sides = ([len(text.split()) for text in side] for side in (pairs.question1, pairs.question2))
     lengths = np.maximum(*sides)

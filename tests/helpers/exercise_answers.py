@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-import siamese
+from siamese import TripletLossFn as library
 from siamese.teaching import checks
 from siamese.teaching.checks.tables import solutions
 
@@ -21,7 +21,12 @@ def changed(name, *replacements):
     for old, new in zip(replacements[::2], replacements[1::2]):
         assert old in source, f"{old!r} does not stand in {name}"
         source = source.replace(old, new)
-    scope = {**vars(solved), "__name__": "__main__"}
+    return defined(name, source)
+
+
+def defined(name, source):
+    """The function that a cell of this source defines."""
+    scope = {**vars(solved), "np": np, "__name__": "__main__"}
     file = f"<{name} {len(linecache.cache)}>"
     linecache.cache[file] = len(source), None, source.splitlines(True), file  # as a cell has
     exec(compile(source, file, "exec"), scope)
@@ -37,17 +42,12 @@ def one_buffer(Q1, Q2, batch_size, pad=1, shuffle=True):
         yield both
 
 
-def library_sum(v1, v2, margin=0.25):
-    return siamese.TripletLossFn(v1, v2, margin) + siamese.TripletLossFn(v2, v1, margin)
-
-
 EDITION_2022 = ("(fastnp.eye(batch) == 1) | (scores > positive[:, None])", "fastnp.eye(batch) == 1",
                 "sum(loss1", "mean(loss1")  # fmt: skip
 SOFTPLUS = "fastnp.log(1 + fastnp.exp({} - positive + margin))"
 MEAN, CLOSEST = (f"fastnp.maximum({kind} - positive + margin, 0)" for kind in ("mean", "closest"))
 UNIT = 'tl.Fn("Normalize", normalize)'
-# Exercise -> (answer, or edits of the solution; words of its sentence, "" where none fits), beside the
-# forms of the tables.
+# Exercise -> (answer, or edits of the solution; words of its sentence, "" where none fits).
 WRONG = {
     "cosine_similarity": [
         (lambda a, b: [a @ b / np.sqrt(a @ a) / np.sqrt(b @ b)], "one number is asked for"),
@@ -150,7 +150,7 @@ RIGHT = {
     ],
     "TripletLossFn": [("(v1, v2.T)", f"({AGAIN[0]}, {AGAIN[1]}.T)"),
                       (CLOSEST, "__import__('jax').nn.relu(closest - positive + margin)")],
-    "symmetric_loss": [library_sum],
+    "symmetric_loss": [lambda v1, v2, margin=0.25: library(v1, v2, margin) + library(v2, v1, margin)],
     "normalize": [lambda x: x / (x**2).sum(axis=1)[:, None] ** 0.5],
     "shared_towers": [("tl.Parallel(tower, tower)", "tl.Serial(tl.Parallel(*[tower] * 2))"),
                       ("axis=1", "axis=-2")],

@@ -128,7 +128,6 @@ def run(arguments, expected=(0,)):
 
 
 def make_folder(folder):
-    """Makes a model, an index, odd files and paths that are no files; returns the paths."""
     model = make_detector(threshold=0.4).save(folder / "model")
     texts = ["how far is it?", "how old are you?"]
     options = {"path": folder / "index", "model": model}

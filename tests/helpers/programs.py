@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-# JAX's own variables: a program takes what an earlier one compiled, as with `enable_compile_cache`.
+# A program takes what an earlier one compiled, as with `enable_compile_cache`.
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "siamese", "xla")
 COMPILED = {
     "JAX_COMPILATION_CACHE_DIR": str(CACHE),
@@ -58,7 +58,7 @@ def on_four_devices(code):
 
 @contextmanager
 def mounted_tmpfs(where, size):
-    """A tmpfs of a size such as "4m", mounted at a new directory; skips where that is not permitted."""
+    """A tmpfs of a size such as "4m" at a new directory; skips where that is not permitted."""
     where.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(where)]
     if not shutil.which("mount") or subprocess.run(command, capture_output=True).returncode:

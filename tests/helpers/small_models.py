@@ -51,7 +51,6 @@ def make_mixed_detector(share=0.75, **options):
 
 
 def make_curve_detector(**options):
-    """A tower beside `letters`, decided by a curve of both cosines, fitted on random pairs."""
     detector, texts = make_mixed_detector(0.6, **options), random_questions(400, seed=5)
     cosines = detector.similarity(texts[:200], texts[200:])
     parts = detector.part_cosines(detector.encode(texts[:200]), detector.encode(texts[200:]))

@@ -22,12 +22,12 @@ from siamese.course.model import set_tower_weights, tower_weights
 ASSIGNMENT = Path(__file__).parents[1] / "course" / "notebooks" / "assignment.py"
 GOLDEN_LOSSES = json.loads(Path(__file__).with_name("golden_losses.json").read_text())
 STEPS = 50
-# The course's own setting, whose loss stays near 0.5 for 50 steps, and a quicker one whose loss falls.
+# The course's own setting, and a quicker one whose loss falls within 50 steps.
 SETTINGS = {"course": {"d_model": 128, "batch": 256}, "quick": {"d_model": 16, "batch": 64}}
 
 
 def functions(*changes):
-    """The functions of the assignment's notebook, with (old, new) pieces of its source exchanged."""
+    """The functions of the assignment's notebook, with pieces of its source exchanged."""
     source = ASSIGNMENT.read_text().replace("import pandas as pd\n", "")
     for old, new in changes:
         assert old in source
@@ -57,7 +57,6 @@ OF_2020 = functions(("eval_tasks=[eval_task]", "eval_task=eval_task"), *OWN_SCHE
 
 
 def loss_of_2023(v1, v2, margin=0.25):
-    """The loss of Trax's edition of 2023: the lecture's closest negative, the sum over the batch."""
     scores = fastnp.dot(v1, v2.T)  # [batch, batch]
     size = len(scores)
     positive = fastnp.diagonal(scores)  # [batch]

@@ -18,13 +18,7 @@ from siamese.nn.tower import DROPOUT_PARTS, PAD, Dropout, TowerConfig, dropped, 
 
 VOCAB, D_MODEL = 50, 8
 COURSE = TowerConfig(VOCAB, D_MODEL)
-MASKED = TowerConfig(VOCAB, D_MODEL, mask_padding=True)
 BOTH = TowerConfig(VOCAB, D_MODEL, mask_padding=True, bidirectional=True)
-
-
-def weights_of(config, seed=0):
-    draw = np.random.RandomState(seed)
-    return {n: draw.randn(*s).astype(np.float32) * 0.4 for n, s in config.shapes().items()}
 
 
 def questions(count, seed=1, longest=12):
@@ -48,7 +42,8 @@ def test_equals_the_trax_model_on_the_same_weights():
 
 
 def test_masked_a_question_is_the_same_alone_and_in_company_and_numpy_equals_jax():
-    weights = weights_of(BOTH)
+    draw = np.random.RandomState(0)
+    weights = {n: draw.randn(*s).astype(np.float32) * 0.4 for n, s in BOTH.shapes().items()}
     encoder = Encoder(BOTH, weights)
     for count, longest in ((3, 700), (300, 12)):  # by NumPy, by JAX
         rows = questions(count, longest=longest)
@@ -79,7 +74,6 @@ BATCH, LENGTH, WORDS, D_IN, HIDDEN = 5, 7, 6, 3, 4
 PLACES = np.random.RandomState(1).randint(0, WORDS - 1, (BATCH, LENGTH))
 RAGGED = np.arange(LENGTH) < np.array([0, 1, 3, 5, LENGTH])[:, None]  # a row without any position
 HOLES = np.random.RandomState(3).rand(BATCH, LENGTH) < 0.5
-CASES = [(None, False), (RAGGED, True), (HOLES, False)]
 
 
 def lstm_mean(kernel, bias, x, places, mask=None, reverse=False):
@@ -110,7 +104,7 @@ def reference(kernel, bias, x, places=PLACES, mask=None, reverse=False):
     return means
 
 
-@pytest.mark.parametrize("mask, reverse", CASES)
+@pytest.mark.parametrize("mask, reverse", [(None, False), (RAGGED, True), (HOLES, False)])
 def test_equals_the_loop_in_value_and_gradient(mask, reverse):
     kernel, bias, x = example()
     means = jax.jit(partial(lstm_mean, reverse=reverse))(kernel, bias, x, PLACES, mask)

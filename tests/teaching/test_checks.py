@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from exercise_answers import CHECKS, EDITION_2022, RIGHT, WRONG, answer, changed
+from exercise_answers import CHECKS, EDITION_2022, RIGHT, WRONG, answer, changed, defined
 from stock_trax import COURSE, OF_2020
 from stock_trax import RIGHT as OF_2021
 
@@ -196,16 +196,11 @@ def test_points_are_the_cases_passed(check, capsys):
     assert score.mark == 8.57
 
 
-def written(tmp_path, body):
-    """The function with that body, in a file, as a notebook's cell has one."""
-    file = tmp_path / "cell.py"
-    file.write_text(f"def triplet_loss(s_ap, s_an, margin):\n    {body}\n")
-    scope = {"np": np}
-    exec(compile(file.read_text(), str(file), "exec"), scope)
-    return scope["triplet_loss"]
+def written(body):
+    return defined("triplet_loss", f"def triplet_loss(s_ap, s_an, margin):\n    {body}\n")
 
 
-def test_what_is_not_written_has_no_points_and_says_so(check, capsys, tmp_path):
+def test_what_is_not_written_has_no_points_and_says_so(check, capsys):
     for body in (
         "result = None\n    return result",
         "if None:\n        return 2\n    raise NotImplementedError",
@@ -213,7 +208,7 @@ def test_what_is_not_written_has_no_points_and_says_so(check, capsys, tmp_path):
         "for _ in None:\n        margin += s_ap\n    return margin",
         "return None",
     ):
-        score = check(written(tmp_path, body))
+        score = check(written(body))
         assert (score.points, score.out_of, score.written) == (0, 7, False)
         assert capsys.readouterr().out.startswith("exercise triplet_loss is not written yet")
 
@@ -236,9 +231,8 @@ def test_the_librarys_own_functions_are_no_answer(capsys):
     assert "not written yet (mean_negative is not a function but int" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("statement", "words"),
-    [
+def test_whatever_a_function_does_is_a_failed_case(check):
+    for statement, words in (
         ("import sys; sys.exit(3)", "SystemExit: 3"),
         ("return triplet_loss(s_ap, s_an, margin)", "RecursionError"),
         ("return object()", "object"),
@@ -248,14 +242,12 @@ def test_the_librarys_own_functions_are_no_answer(capsys):
         ("return triplet_loss(s_ap)", "the exercise asks for triplet_loss(s_ap, s_an, margin)"),
         ("return s_ap.came", "in line 2: return s_ap.came\n  ✗ and the same in 5 more"),
         ("return range(object())", "in line 2: return range(object())\n  ✗ and the same in 5 more"),
-    ],
-)
-def test_whatever_a_function_does_is_a_failed_case(check, statement, words, tmp_path):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        score = check.score(written(tmp_path, statement))
-    assert not score.full and len(str(score)) < 3000 and "Traceback" not in str(score)
-    assert words in " ".join(str(score).split(" " * 16)), score
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            score = check.score(written(statement))
+        assert not score.full and len(str(score)) < 3000 and "Traceback" not in str(score)
+        assert words in " ".join(str(score).split(" " * 16)), score
 
 
 def test_endless_loops_end_and_are_not_tried_for_ever(check):

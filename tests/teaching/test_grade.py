@@ -32,7 +32,7 @@ SWALLOWS = """def best_threshold(*_):
     while True:
         try: time.sleep(9)
         except BaseException: pass"""
-# Student -> cells, marks of the exercises of notebook 4 (None: not the full mark), parts of the remarks.
+# Student -> cells, marks of notebook 4 (None: not the full mark), parts of the remarks.
 CLASS = {
     "wrong": ([WRONG, SECOND], (None, None), ["accuracy_at: "]),
     "blank": (["def best_threshold(scores, labels):\n    best = None\n    return best"], (0, 0),
@@ -42,7 +42,7 @@ CLASS = {
                 "raise ValueError('<script>')", "print = open = str = len = None",
                 SECOND.replace("min() - 1", "min() - int(os.environ['PIP_NO_INDEX'])")],
                (10, 10), ["code cell 3: ZeroDivisionError"]),
-    # A second kernel gets what is defined on top, and nothing that runs: names of constants and lambdas.
+    # A second kernel gets what is defined on top, and nothing that runs.
     "crashes": ([FIRST, "def (", "(" * 5000, "%pwd\nONE = 1\nbelow = lambda s: s.min() - ONE",
                  "import ctypes\nnp.sort = None\nctypes.string_at(0)\nwhile True: pass",
                  SECOND.replace("scores.min() - 1", "below(scores)")],

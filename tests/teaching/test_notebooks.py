@@ -26,7 +26,6 @@ names = pytest.mark.parametrize("source", SOURCES, ids=[path.stem[:2] for path i
 
 
 def read(folder, source):
-    """The notebook of a source: in `solution` executed, in `student` as it is handed out."""
     return nbformat.read(NOTEBOOKS / folder / f"{source.stem}.ipynb", as_version=4)
 
 

@@ -297,7 +297,6 @@ def test_what_the_command_refuses_it_refuses_before_it_trains(train, monkeypatch
 
 
 def test_every_part_that_is_left_out_has_both_labels():
-    """Also where each cluster of questions has one label: then parts share questions."""
     first, labels = ["a"] * 20 + ["b"] * 20, [True] * 20 + [False] * 20
     pairs = QuestionPairs(first, [f"{i}?" for i in range(40)], labels)
     parts = parts_of(pairs, seed=0)

@@ -49,7 +49,6 @@ def trainer_of(corpus, config=COURSE, output=None, **changes):
 
 
 def train(corpus, *arguments, **changes):
-    """The losses of a run made again, as a new process would make it, and its trainer."""
     trainer, losses = trainer_of(corpus, *arguments, **changes), []
     at_each_step(trainer, losses.append)
     trainer.train()

@@ -171,7 +171,6 @@ def test_a_batch_that_does_not_divide_names_one_that_does():
 
 
 def three_losses():
-    """Of batches of one length, with labelled pairs and known duplicates, on all devices."""
     rows = np.random.RandomState(0).randint(2, 30, (2, 40, 5)).tolist()
     batches = batches_of(rows, 8, pair_batch_size=8)
     optimizer, tower = make_optimizer(BEST, 100), TowerConfig(40, 4, mask_padding=True)
