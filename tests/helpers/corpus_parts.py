@@ -28,7 +28,6 @@ def pairs_of_length(shortest, longest=None):
 
 
 def write_pairs(path, pairs):
-    """Writes them as CSV with a header; returns the path."""
     labels = pairs.is_duplicate.astype(int)
     with open(path, "w", newline="", encoding="utf-8") as file:
         header = "question1", "question2", "is_duplicate"

@@ -25,7 +25,6 @@ def train(arguments, messages):
 
 
 def run_contents(run):
-    """The bytes of a finished run's files, and the names of its other files."""
     contents = {name: (run / name).read_bytes() for name in FILES}
     contents["others"] = sorted(path.name for path in run.iterdir() if path.name not in FILES)
     return contents

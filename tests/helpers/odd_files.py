@@ -156,7 +156,6 @@ def run_one(folder, command, path):
 
 
 def run_all(folder):
-    """Gives every path to every command; figures."""
     paths = make_folder(folder)
     codes = Counter(run_one(folder, command, path) for path in paths for command in COMMANDS)
     codes = {f"exit code {code}": count for code, count in codes.items()}

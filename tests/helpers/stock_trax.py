@@ -122,7 +122,6 @@ def start_on_the_forget_gate(loop):
 
 
 def losses_of(loop, steps):
-    """The loss of every step."""
     losses = []
     for _ in range(steps):
         loop.run(1)

@@ -38,7 +38,6 @@ def code_of(notebook):
 
 
 def nbgrader(name, *, solution, **points):
-    """The metadata that nbgrader asks for."""
     kind = {"grade": bool(points), "locked": not solution, "solution": solution, "task": False}
     return {"grade_id": name, "schema_version": 3, **kind, **points}
 
