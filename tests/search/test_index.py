@@ -209,7 +209,7 @@ def test_the_model_is_found_again_after_both_moved(detector, tmp_path):
     old, new = tmp_path / "old", tmp_path / "new"
     old.mkdir()
     detector.save(old / "model")
-    QuestionIndex.build(detector, ["how far"], path=old / "i", model=old / "model").close()
+    QuestionIndex.build(old / "model", ["how far"], path=old / "i").close()
     old.rename(new)
     with QuestionIndex.open(new / "i") as index:
         index.add("how old")

@@ -76,7 +76,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
     @classmethod
     def build(
         cls,
-        detector: DuplicateDetector,
+        detector: DuplicateDetector | str | os.PathLike,
         questions: Sequence[str],
         *,
         ids: Sequence[str | int] | None = None,
@@ -89,7 +89,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         """Encodes questions, and stores them in a file or in memory.
 
         Args:
-          detector: the model.
+          detector: the model, its path, or an encoder's name such as 'use'.
           questions: the texts; equal ones may stand there several times.
           ids: an id of each (text or int, all different); numbers from 0 where None.
           columns: other columns of each question, JSON values, or None.
@@ -102,6 +102,8 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         ArgumentError for ids or columns of another number; CheckpointError where the file cannot be written
         or holds something else, or the model's encoder is an object in Python, which no file can name.
         """
+        if not isinstance(detector, DuplicateDetector):
+            model, detector = detector, DuplicateDetector.load(detector)
         questions, ids, columns = rows_of.checked(questions, ids, columns)
         if path is not None:
             model_file.check_encoder(detector)
