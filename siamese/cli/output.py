@@ -103,11 +103,11 @@ def table_result(
     summary = summary or listed(facts)
     rows = [rounded(dict.fromkeys(columns) | row) for row in rows]
     names = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))
-    text = csv_line(names)
+    lines = [csv_line(names)]
     for row in rows:
         values = map(row.get, names)
-        cells = (json_text(v) if isinstance(v, (list, dict)) else v for v in values)
-        text += f"\n{csv_line(cells)}"
+        lines.append(csv_line(json_text(v) if isinstance(v, (list, dict)) else v for v in values))
+    text = "\n".join(lines)
     if flags.output:
         write_text_atomically(flags.output, f"{text}\n")
         return f"{summary}\nWritten to {flags.output}.", {**facts, "output": flags.output}
