@@ -20,7 +20,7 @@ import numpy as np
 from siamese.compat.safe_pickle import Refused, read_in_pieces, read_plain_pickle, reading
 from siamese.errors import CheckpointError
 
-MAX_BYTES = 1 << 30  # Of one file's arrays.
+MAX_BYTES = 1 << 29  # Of one file's arrays: the course's are 21 MB.
 NUMBERS = np.typecodes["AllInteger"] + "?efdFD"  # The types that an array may have.
 
 
