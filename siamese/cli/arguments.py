@@ -72,7 +72,7 @@ MODEL_HELP = "a saved model, the directory of a training run, or an encoder's na
 INDEX = arg("index", help="the file of an index; or a list of questions, read for this once")
 TARGET = arg("index", metavar="INDEX_OR_MODEL", help="an index, a list of questions, or a model")
 MODEL = arg("--model", help=f"{MODEL_HELP} [the index's own; of a list of questions use]")
-THRESHOLD_HELP = "duplicates are above this cosine, or probability of such a model [its own]"
+THRESHOLD_HELP = "a duplicate is above this cosine, or probability if that decides [the model's]"
 THRESHOLD = arg("--threshold", type=cosine, metavar="NUMBER", help=THRESHOLD_HELP)
 
 # ---- Reading ----
@@ -80,7 +80,7 @@ THRESHOLD = arg("--threshold", type=cosine, metavar="NUMBER", help=THRESHOLD_HEL
 BAD_HELP = "a row that cannot be read: stop there, or leave it out and count it [refuse]"
 BAD_ROWS = arg("--bad-rows", choices=("refuse", "skip"), default="refuse", help=BAD_HELP)
 ENCODING = arg("--encoding", metavar="NAME", help="of the text, such as cp1252 [UTF-8]")
-COLUMN_HELP = "of the questions; title+body, or title+body:50 for 50 words [found by its name]"
+COLUMN_HELP = "the column of the questions; title+body joins two, :50 takes 50 words [by its name]"
 COLUMN = arg("--column", metavar="NAME", help=COLUMN_HELP)
 REPEATED = flag("--drop-repeated", "leave out lines that stand in more than 1 %% of the bodies")
 ID_COLUMN = arg("--id-column", metavar="NAME", help="the column with their ids [found by its name]")

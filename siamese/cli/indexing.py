@@ -32,7 +32,7 @@ PAIR_COLUMNS = ("id1", "question1", "id2", "question2", "similarity")
 WIDTH = 70  # characters of a question that are shown
 MOST_PAIRS = 500_000  # that are written; more would take minutes
 NAMED = 3  # questions without a known word that a note names
-KEEP_HELP = "central, first, longest, or COLUMN=min or COLUMN=max of numbers or ISO dates [central]"
+KEEP_HELP = "the question to keep: central, first, longest, COLUMN=min or COLUMN=max [central]"
 A_FILE = arg("index", help="the file of an index")
 A_LIST = arg("questions", metavar="FILE", help="a list of questions, in any format")
 
@@ -59,11 +59,12 @@ def index_build(flags: argparse.Namespace) -> Facts:
         IndexFile(output, create=True).close()  # A file of another kind is refused.
     model, questions = flags.model or "use", question_list(flags.questions, flags)
     detector = DuplicateDetector.load(model)
-    kept = reading.reading_options(flags, "column id_column drop_repeated")
-    kept |= {"repeated": questions.report.repeated, "compared": questions.column}
-    kept["numbered"] = not questions.has_ids
+    read_by = reading.reading_options(flags, "column id_column drop_repeated")
+    read_by |= {"repeated": questions.report.repeated, "compared": questions.column}
+    read_by["numbered"] = not questions.has_ids
     try:
-        reading.build_index(detector, questions, path=output, model=model, reading=kept).close()
+        options = {"path": output, "model": model, "reading": read_by}
+        reading.build_index(detector, questions, **options).close()
     except BaseException:
         if not flags.overwrite:  # The new file is not whole: the disk is full, or Ctrl-C came.
             with contextlib.suppress(OSError):

@@ -34,9 +34,9 @@ def reading_options(flags: Any, names: str) -> dict[str, Any]:
 def refuse_flags(flags: Any, names: str, why: str) -> None:
     """Raises an ArgumentError where flags are set that have no effect, and says why they have none."""
     values = {name: getattr(flags, name, None) for name in names.split()}
-    given = [n for n, v in values.items() if v is not None and v is not False and v != "refuse"]
-    if given:
-        shown = ", ".join(f"--{name}" for name in given).replace("_", "-")
+    useless = [n for n, v in values.items() if v is not None and v is not False and v != "refuse"]
+    if useless:
+        shown = ", ".join(f"--{name}" for name in useless).replace("_", "-")
         raise ArgumentError(f"{why}; leave out {shown}.")
 
 

@@ -31,7 +31,7 @@ USUALLY = ((1_900, 0.812), (1_000, 0.807), (300, 0.806), (100, 0.797), (30, 0.79
     *shared.LIST_AND_PAIRS,
     arg("--train-rows", type=int, help="the first rows train [9 in 10, drawn]"),
     arg("--test-rows", type=int, help="the rows after them test [the rest, at most 10240]"),
-    arg("--split", choices=("clusters",), help="no question stands on both sides [it may]"),
+    arg("--split", choices=("clusters",), help="no question trains and tests [some may do both]"),
     arg("--test", metavar="FILE", help="test on this file; train on all of --questions"),
     arg("--init-from", metavar="MODEL", help="go on from the head of this saved model"),
     arg("--output", help="directory of the run [runs/PRESET]"),

@@ -53,7 +53,7 @@ def check_labels(labels: Any, name: str = "labels") -> np.ndarray:
     wrong = [place for place, label in enumerate(array.tolist()) if label not in (0, 1)]
     if wrong:
         what = f"{name}[{wrong[0]}] is {array[wrong[0]]!r}"
-        raise ArgumentError(f"{name} must be 0 or 1 (duplicates); {what}.")
+        raise ArgumentError(f"{name} must be 0 or 1 (1 for duplicates); {what}.")
     return array.astype(bool)
 
 

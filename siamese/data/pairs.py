@@ -116,7 +116,9 @@ class QuestionPairs:
         test_rows = total - train_rows if test_rows is None else test_rows
         if train_rows < 1 or test_rows < 1 or train_rows + test_rows > total:
             asked = f"train_rows={train_rows:,} and test_rows={test_rows:,}"
-            raise ArgumentError(f"{asked} of {total:,} rows: each at least 1, and no more in all.")
+            raise ArgumentError(
+                f"{asked} of {total:,} rows: each is above 0, both together no more."
+            )
         ends = np.searchsorted(self.row_numbers, [train_rows, train_rows + test_rows])
         return self.rows(0, ends[0]), self.rows(*ends)
 

@@ -136,8 +136,8 @@ class UniversalSentenceEncoder(FrozenEncoder):
                 self._lock.release()
 
     def _of_task(self, texts: list[str]) -> np.ndarray:
-        rows = self._pieces.ids(list(map(valid_unicode, texts)))
-        tokens = [ids[:MOST_TOKENS] for ids in rows]
+        pieces = self._pieces.ids(list(map(valid_unicode, texts)))
+        tokens = [ids[:MOST_TOKENS] for ids in pieces]
         lengths = np.array([len(ids) + 2 for ids in tokens])
         behind = [_OUTSIDE] * _NEAR  # Between two texts, so that no convolution joins them.
         ids = np.array([i for ids in tokens for i in (_START, *ids, _END, *behind)])

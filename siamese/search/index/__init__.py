@@ -150,8 +150,8 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         the same text but for case, blanks and quotes; the others get the next free numbers. Where the
         index has groups, each new question joins the one that fits best. Errors are those of `build`.
         """
-        some = [questions] if isinstance(questions, str) else questions
-        questions, ids, columns = rows_of.checked(some, ids, columns)
+        texts = [questions] if isinstance(questions, str) else questions
+        questions, ids, columns = rows_of.checked(texts, ids, columns)
         vectors: dict[int, np.ndarray] = {}
 
         def encode(places: list[int]) -> None:
