@@ -29,7 +29,7 @@ demo: install  ## Train on the embedded corpus, evaluate, and search questions w
 # A file stays with one worker, for its fixtures; the order of the files puts no long one last.
 PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 
-test: install  ## All tests
+test: extras  ## All tests, with every optional part but TensorFlow, Ray and nbgrader
 	@$(BIN)/python -m pytest $(PARALLEL)
 
 test-fast: install  ## The quick tests (TESTS="tests/cli tests/data": those of some folders)

@@ -1,5 +1,6 @@
 """The notebooks: made from their sources; a student's run to their end without an answer."""
 
+import configparser
 import os
 import re
 import subprocess
@@ -72,6 +73,16 @@ def test_a_student_gets_the_blanks_and_a_teacher_the_solutions_with_full_marks(s
     name, points = re.search(r' answer="(\w+)" points=(\d)', text).groups()
     expected = nbgrader(f"answer_{name}", solution=True, points=int(points))
     assert answer.metadata.nbgrader == expected | {"grade": True}
+
+
+def test_the_setup_cell_lists_every_base_requirement():
+    settings = configparser.ConfigParser()
+    settings.read(NOTEBOOKS.parent / "setup.cfg", encoding="utf-8")
+    lines = settings["options"]["install_requires"].split("\n")
+    required = {re.match(r"[\w.-]+", line)[0].lower() for line in lines if line}
+    listed = {line.partition("==")[0].lower() for line in build.setup_cell().splitlines()}
+    assert len(required) > 10
+    assert required <= listed
 
 
 def test_the_setup_cell_installs_what_a_strange_machine_lacks(monkeypatch):
