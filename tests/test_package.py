@@ -4,7 +4,6 @@ import ast
 import doctest
 import functools
 import importlib
-import os
 import pkgutil
 from pathlib import Path
 
@@ -84,27 +83,6 @@ def test_imports_between_folders_run_one_way():
     assert inside >= INTO_THE_COURSE  # None is listed that is not there.
     importing = {here for here, there in imports() if there.split(".")[0] in ("trax", "tensorflow")}
     assert {here.split(".")[0] for here in importing} <= {"course", "compat", "teaching"}
-
-
-def test_a_reader_of_the_course_follows_few_lines():
-    modules = {name: path for path in PACKAGE.rglob("*.py") if (name := _name(path))}
-    waiting, reached = [name for name in modules if name.split(".")[0] == "course"], set()
-    while waiting:
-        reached.add(name := waiting.pop())
-        waiting += {there for here, there in imports() if here == name} & modules.keys() - reached
-    lines = {name: len(modules[name].read_text("utf-8").splitlines()) for name in reached}
-    assert sum(count for name, count in lines.items() if name.startswith("course")) <= 945
-    assert sum(lines.values()) < 2110
-
-
-def test_files_and_folders_stay_small_enough_to_read():
-    for path in PACKAGE.rglob("*.py"):
-        assert len(path.read_text("utf-8").splitlines()) <= 400, path
-    made = {"__pycache__", "_build"}  # and docs/notebooks, which `make docs` copies
-    for name in ("siamese", "tests", "docs", "benchmarks", "notebooks", "tools", "examples"):
-        for folder, folders, files in os.walk(PACKAGE.with_name(name)):
-            folders[:] = {*folders} - (made | {"notebooks"} if name == "docs" else made)
-            assert len(folders) + len(files) <= 14, folder
 
 
 def test_what_takes_long_to_import_is_imported_late(tmp_path):
