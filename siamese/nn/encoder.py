@@ -28,9 +28,11 @@ def encode_few(
     x = weights["embedding"][tokens]  # [batch, length, d_model]
     batch, _, d = x.shape
     mask = tokens != PAD if config.mask_padding else np.ones(tokens.shape, bool)
-    steps, means = np.flatnonzero(mask.any(axis=0)), []
+    steps = np.flatnonzero(mask.any(axis=0))
+    means = []
     for name, order in zip(config.lstms, (steps, steps[::-1])):
-        kernel, bias = weights[f"{name}/kernel"], weights[f"{name}/bias"]
+        kernel = weights[f"{name}/kernel"]
+        bias = weights[f"{name}/bias"]
         h = c = total = np.zeros((batch, d), np.float32)
         for t in order:
             # One product a step: of a single question BLAS then starts no threads, which would wait.
@@ -38,7 +40,8 @@ def encode_few(
             c_new = c * _sigmoid(f) + _sigmoid(i) * np.tanh(j)
             h_new = _sigmoid(o) * np.tanh(c_new)
             here = mask[:, t, None]
-            h, c = np.where(here, h_new, h), np.where(here, c_new, c)
+            h = np.where(here, h_new, h)
+            c = np.where(here, c_new, c)
             total = total + np.where(here, h, 0)
         count = mask.sum(axis=1, keepdims=True)
         means.append(total / np.maximum(count, 1).astype(np.float32))
@@ -57,10 +60,12 @@ class Encoder:
     """
 
     def __init__(self, config: TowerConfig, weights: Mapping[str, np.ndarray]):
-        self.config, self.weights = config, {}
+        self.config = config
+        self.weights = {}
         for name, shape in config.shapes().items():
             array = np.asarray(weights.get(name, ()))
-            if array.shape != shape or array.dtype.kind != "f" or not np.isfinite(array).all():
+            is_float = array.dtype.kind == "f"
+            if array.shape != shape or not is_float or not np.isfinite(array).all():
                 raise CheckpointError(
                     f"The model's weights do not fit its configuration, or are damaged: {name} must be "
                     f"finite floats {list(shape)}; it is {array.dtype} {list(array.shape)}. Train the "
@@ -94,29 +99,42 @@ class Encoder:
         rows = Ragged.from_lists(questions)
         vectors = np.zeros((len(rows), self.config.output_size), np.float32)
         if length is None:
-            lengths = np.maximum(rows.lengths, 1)
-            sizes = np.array([*LENGTHS, max(int(lengths.max(initial=1)), LENGTHS[-1])])
-            masked = self.config.mask_padding
-            length = sizes[np.searchsorted(sizes, lengths)] if masked else powers_of_two(lengths)
+            length = self._padded_lengths(rows)
         padded = np.broadcast_to(length, len(rows))
         few = len(rows) <= FEW
         calls = []  # (questions, their vectors): JAX works on a call while the next one is prepared.
         for size in sorted(set(padded.tolist())):
             at = np.flatnonzero((padded == size) & (rows.lengths > 0))
-            # Few shapes, so few compilations: calls are filled up with repeated rows.
-            step = max(1, TOKENS_PER_CALL // size)
-            if len(at) < step:
-                step = min(step, next((n for n in ROWS if n >= len(at)), ROWS[-1]))
-            for start in range(0, len(at), step):
-                chunk = at[start : start + step]
+            rows_per_call = _rows_per_call(size, len(at))
+            for start in range(0, len(at), rows_per_call):
+                chunk = at[start : start + rows_per_call]
                 tokens = rows.padded(chunk, size, PAD)
                 if few:
                     vectors[chunk] = encode_few(self.weights, tokens, self.config)
                 else:
-                    calls.append((chunk, self._compiled(tokens[np.arange(step) % len(chunk)])))
-        for chunk, made in calls:
-            vectors[chunk] = np.asarray(made)[: len(chunk)]
+                    # Filled up with repeated rows: few shapes, so few compilations.
+                    filled = tokens[np.arange(rows_per_call) % len(chunk)]
+                    calls.append((chunk, self._compiled(filled)))
+        for chunk, result in calls:
+            vectors[chunk] = np.asarray(result)[: len(chunk)]
         return vectors
+
+    def _padded_lengths(self, rows: Ragged) -> np.ndarray:
+        """The length to pad each row to where the caller gives none, int [rows]."""
+        lengths = np.maximum(rows.lengths, 1)
+        if not self.config.mask_padding:
+            return powers_of_two(lengths)
+        longest = max(int(lengths.max(initial=1)), LENGTHS[-1])
+        sizes = np.array([*LENGTHS, longest])
+        return sizes[np.searchsorted(sizes, lengths)]
+
+
+def _rows_per_call(length: int, rows: int) -> int:
+    """How many of so many rows of a length a call of the compiled function takes."""
+    most = max(1, TOKENS_PER_CALL // length)
+    if rows >= most:
+        return most
+    return min(most, next((count for count in ROWS if count >= rows), ROWS[-1]))
 
 
 def powers_of_two(lengths: np.ndarray) -> np.ndarray:

@@ -76,23 +76,29 @@ def _forward(
         places_t, mask_t = inputs
         z = products[places_t] + _product(h, kernel)  # [batch, 4 * d]
         i, j, f, o_new = jnp.split(z, 4, axis=-1)
-        i, j, f, o_new = _sigmoid(i), jnp.tanh(j), _sigmoid(f), _sigmoid(o_new)
+        i = _sigmoid(i)
+        j = jnp.tanh(j)
+        f = _sigmoid(f)
+        o_new = _sigmoid(o_new)
         c_new = c * f + i * j
         if mask is not None:  # A masked position passes both on, and so h, which is o * tanh(c).
-            c_new, o_new = (jnp.where(mask_t, new, old) for new, old in ((c_new, c), (o_new, o)))
+            c_new = jnp.where(mask_t, c_new, c)
+            o_new = jnp.where(mask_t, o_new, o)
         h_new = o_new * jnp.tanh(c_new)
         total = total + (h_new if mask is None else jnp.where(mask_t, h_new, 0))
-        return (h_new, c_new, o_new, total), (i, j, f, o_new, c_new) if keep else None
+        for_backward = (i, j, f, o_new, c_new) if keep else None
+        return (h_new, c_new, o_new, total), for_backward
 
     zero = jnp.zeros((places.shape[1], kernel.shape[0]), products.dtype)
-    (*_, total), kept = lax.scan(step, (zero,) * 4, (places, mask), reverse=reverse)
-    return total, (kept, kernel, products, places, mask)
+    (*_, total), gates = lax.scan(step, (zero,) * 4, (places, mask), reverse=reverse)
+    return total, (gates, kernel, products, places, mask)
 
 
 def _backward(reverse: bool, saved: tuple, d_total: Array) -> tuple:
     """Gradients of kernel and products, from that of the sum."""
-    kept, kernel, products, places, mask = saved
-    back, (*_, outputs, cells) = kernel.T, kept
+    gates, kernel, products, places, mask = saved
+    transposed = kernel.T
+    *_, outputs, cells = gates
     first = len(places) - 1 if reverse else 0
 
     def step(carry: tuple, inputs: tuple) -> tuple[tuple, None]:
@@ -105,7 +111,8 @@ def _backward(reverse: bool, saved: tuple, d_total: Array) -> tuple:
         dh_here = dh + d_total
         dc_here = dc + dh_here * o * (1 - tanh_c * tanh_c)
         if mask is not None:  # Here, where they are small: all of dz is zero then.
-            dh_here, dc_here = (jnp.where(mask_t, a, 0) for a in (dh_here, dc_here))
+            dh_here = jnp.where(mask_t, dh_here, 0)
+            dc_here = jnp.where(mask_t, dc_here, 0)
         dz = jnp.concatenate(
             [
                 dc_here * j * i * (1 - i),
@@ -118,7 +125,8 @@ def _backward(reverse: bool, saved: tuple, d_total: Array) -> tuple:
         d_products = d_products.at[places_t].add(dz)
         # The barrier keeps the transposition apart: folded into the product it takes a slower routine.
         d_kernel = d_kernel + _product(lax.optimization_barrier(h_before.T), dz)
-        dh_before, dc_before = _product(dz, back), dc_here * f
+        dh_before = _product(dz, transposed)
+        dc_before = dc_here * f
         if mask is not None:  # A masked position passes its gradient through.
             dh_before = jnp.where(mask_t, dh_before, dh)
             dc_before = jnp.where(mask_t, dc_before, dc)
@@ -126,7 +134,7 @@ def _backward(reverse: bool, saved: tuple, d_total: Array) -> tuple:
 
     zero = jnp.zeros_like(cells[0])
     start = (zero, zero, jnp.zeros_like(kernel), jnp.zeros_like(products))
-    inputs = (jnp.arange(len(places)), kept, places, mask)
+    inputs = (jnp.arange(len(places)), gates, places, mask)
     (*_, d_kernel, d_products), _ = lax.scan(step, start, inputs, reverse=not reverse)
     return d_kernel, d_products, None, None
 

@@ -43,8 +43,9 @@ class Ragged(Sequence):
             values = np.asarray(flat) if flat else np.zeros(0, dtype=np.int32)
         except ValueError:  # rows within rows
             values = np.zeros((1, 1))
-        whole = values.ndim == 1 and values.dtype.kind in "iu"
-        if not whole or values.min(initial=0) < 0 or values.max(initial=0) > _LARGEST:
+        are_whole = values.ndim == 1 and values.dtype.kind in "iu"
+        in_range = are_whole and values.min(initial=0) >= 0 and values.max(initial=0) <= _LARGEST
+        if not in_range:
             at = next(i for i, row in enumerate(rows) if not all(map(_is_token_id, row)))
             raise DataError(
                 f"Row {at} holds something other than integer token ids from 0 to {_LARGEST}: "
@@ -89,5 +90,5 @@ class Ragged(Sequence):
 
 
 def _is_token_id(value: Any) -> bool:
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    return whole and 0 <= value <= _LARGEST
+    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    return is_whole and 0 <= value <= _LARGEST

@@ -25,7 +25,8 @@ from siamese.errors import ArgumentError, SiameseError
 if TYPE_CHECKING:
     from jax import Array
 
-UNKNOWN, PAD = 0, 1
+UNKNOWN = 0
+PAD = 1
 # The parts of a batch that draw their own dropout of a word's vector: with one part a question and its
 # duplicate lack the same numbers, and the model generalises less (docs/tasks/train.md).
 DROPOUT_PARTS = 2
@@ -90,7 +91,8 @@ def init(
     import jax.numpy as jnp
 
     keys = iter(jax.random.split(key, 1 + 2 * len(config.lstms)))
-    size, d = config.vocab_size, config.d_model
+    size = config.vocab_size
+    d = config.d_model
     if embedding_std:
         embedding = embedding_std * jax.random.normal(next(keys), (size, d))
     else:
@@ -128,16 +130,17 @@ def encode(
         tokens = Words(words, jnp.arange(2, len(words)).reshape(tokens.shape))
     words, places = tokens
     tokens = words[places]
-    x, read = jnp.take(weights["embedding"], words, axis=0, mode="clip"), places
+    x = jnp.take(weights["embedding"], words, axis=0, mode="clip")  # [words, d_model]
     if dropout is not None:
-        x, read = dropped(x, places, tokens, dropout, key)
-    if "lstm/products" in weights:
-        products, at = [weights[f"{name}/products"] for name in config.lstms], tokens
+        x, places = dropped(x, places, tokens, dropout, key)
+    if "lstm/products" in weights:  # They are of every word of the vocabulary.
+        products = [weights[f"{name}/products"] for name in config.lstms]
+        places = tokens
     else:
-        products, at = products_of(weights, x, config), read
+        products = products_of(weights, x, config)
     mask = (tokens != PAD) if config.mask_padding else None
     means = [
-        mean_state(weights[f"{name}/kernel"], product, at, mask, reverse)
+        mean_state(weights[f"{name}/kernel"], product, places, mask, reverse)
         for name, product, reverse in zip(config.lstms, products, (False, True))
     ]
     return unit_vectors(jnp, jnp.concatenate(means, axis=-1))
@@ -167,7 +170,8 @@ def dropped(
         places = jnp.where(some & (tokens != PAD), UNKNOWN, places)
     if dropout.embedding:
         part = jnp.arange(len(places)) * DROPOUT_PARTS // len(places)
-        places, x = places + len(x) * part[:, None], jnp.tile(x, (DROPOUT_PARTS, 1))
+        places = places + len(x) * part[:, None]
+        x = jnp.tile(x, (DROPOUT_PARTS, 1))
         stays = 1 - dropout.embedding
         mask = jax.random.bernoulli(jax.random.fold_in(key, 1), stays, x.shape)
         x = jnp.where(mask, x / stays, 0)
