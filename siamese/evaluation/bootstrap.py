@@ -35,7 +35,12 @@ def bootstrap_interval(
     not independent, which makes the interval somewhat narrow. A resample whose metric is NaN is left out.
     """
     scores, truth = check_scores(scores, labels)
-    return resampled(lambda rows: [metric(scores[rows], truth[rows])], len(truth), resamples)[0]
+
+    def values(rows: np.ndarray) -> list[float]:
+        return [metric(scores[rows], truth[rows])]
+
+    (interval,) = resampled(values, len(truth), resamples)
+    return interval
 
 
 def cluster_intervals(values: np.ndarray, clusters: Sequence[Hashable]) -> list[Interval]:
@@ -43,12 +48,20 @@ def cluster_intervals(values: np.ndarray, clusters: Sequence[Hashable]) -> list[
     _, cluster = np.unique(np.asarray(clusters), return_inverse=True)  # [n]
     sizes = np.bincount(cluster)
     sums = np.stack([np.bincount(cluster, column) for column in values.T], axis=1)
-    return resampled(lambda rows: sums[rows].sum(axis=0) / sizes[rows].sum(), len(sizes))
+
+    def means(rows: np.ndarray) -> np.ndarray:
+        return sums[rows].sum(axis=0) / sizes[rows].sum()
+
+    return resampled(means, len(sizes))
 
 
 def resampled(values: Callable[[np.ndarray], Any], n: int, resamples: int = 1000) -> list[Interval]:
     """The intervals of some values, a function: places of a sample, int [n] -> floats [values]."""
     generator = np.random.default_rng(0)
     samples = [values(generator.integers(n, size=n)) for _ in range(resamples)]
-    low, high = np.nanquantile(samples, [0.025, 0.975], axis=0)
-    return [Interval(*map(float, each)) for each in zip(values(np.arange(n)), low, high)]
+    lows, highs = np.nanquantile(samples, [0.025, 0.975], axis=0)
+    wholes = values(np.arange(n))
+    return [
+        Interval(float(value), float(low), float(high))
+        for value, low, high in zip(wholes, lows, highs)
+    ]

@@ -44,8 +44,9 @@ def fit_calibration(
     `prior` is mean and standard deviation of a normal prior on the slope; none where None.
     """
     scores, truth = check_scores(scores, labels)
-    centre, scale = scores.mean(), scores.std() or 1.0
-    mean, deviation = (0, np.inf) if prior is None else (prior[0] * scale, prior[1] * scale)
+    centre = scores.mean()
+    scale = scores.std() or 1.0
+    mean, deviation = (0, np.inf) if prior is None else np.multiply(prior, scale)
     x = np.stack([(scores - centre) / scale, np.ones(len(scores))])  # [2, n]
     slope, intercept = _newton(x, truth, np.array([mean, 0]), np.array([deviation**-2, 0]))
     return Calibration(len(truth), float(slope / scale), float(intercept - slope / scale * centre))
@@ -65,8 +66,9 @@ def _newton(
     Platt's targets, (n+ + 1) / (n+ + 2) and 1 / (n- + 2) in place of 1 and 0, keep the slope finite
     where the scores separate the classes; on thousands of pairs they change nothing visible.
     """
-    ones, zeros = truth.sum(), (~truth).sum()
-    target = np.where(truth, (ones + 1) / (ones + 2), 1 / (zeros + 2))
+    duplicates = truth.sum()
+    others = len(truth) - duplicates
+    target = np.where(truth, (duplicates + 1) / (duplicates + 2), 1 / (others + 2))
     weights = np.zeros(len(x))
     for _ in range(50):
         p = logistic(weights @ x)

@@ -40,7 +40,8 @@ def check_scores(scores: Any, labels: Any, *, both: bool = True) -> tuple[np.nda
     ArgumentError for scores that are not finite numbers, and for labels other than 0 and 1; DataError for
     unequal lengths, no scores, or, with `both`, one class only.
     """
-    truth, array = check_labels(labels), np.asarray(scores)
+    truth = check_labels(labels)
+    array = np.asarray(scores)
     if array.ndim != 1 or (array.dtype.kind not in "biuf" and len(array)):
         raise ArgumentError(
             f"scores must be one flat row of numbers; shape {array.shape}, type {array.dtype}."
@@ -52,9 +53,11 @@ def check_scores(scores: Any, labels: Any, *, both: bool = True) -> tuple[np.nda
         raise DataError("There are no pairs: at least one duplicate and one other are needed.")
     wrong = np.flatnonzero(~np.isfinite(array))
     if len(wrong):
-        what = f"scores[{wrong[0]}] is {array[wrong[0]]} ({len(wrong)} such)"
-        raise ArgumentError(f"{what}: look at the model's training.")
-    if both and truth.all() | ~truth.any():
+        raise ArgumentError(
+            f"scores[{wrong[0]}] is {array[wrong[0]]} ({len(wrong)} such): look at the "
+            "model's training."
+        )
+    if both and (truth.all() or not truth.any()):
         kind = "duplicates" if truth[0] else "non-duplicates"
         raise DataError(f"All {len(truth)} pairs are {kind}; both classes are needed.")
     return array, truth
@@ -70,7 +73,8 @@ def evaluate_scores(scores: Any, labels: Any, threshold: float | None = None) ->
         that need one. Choose it on other pairs (see `best_threshold`).
 
     Raises:
-      ArgumentError, DataError: see `check_scores`.
+      ArgumentError: a score or the threshold is no finite number; a label is not 0 or 1.
+      DataError: the lengths differ, there are no scores, or all labels are equal.
 
     Example:
       >>> metrics = evaluate_scores([0.9, 0.8, 0.3, 0.1], [1, 0, 1, 0], threshold=0.5)
@@ -95,9 +99,12 @@ def metric_values(
     order = np.argsort(-scores, kind="stable")
     # Equal scores count at the last of them.
     last = np.flatnonzero(np.append(np.diff(scores[order]) != 0, True))
-    hits, above = np.cumsum(truth[order])[last], last + 1.0  # [distinct scores]
-    others, new_hits = above - hits, np.diff(hits, prepend=0)
+    # Pairs from the best score down to each distinct score, float64 [distinct scores].
+    above = last + 1.0
+    hits = np.cumsum(truth[order])[last]
+    others = above - hits
     # For each non-duplicate the duplicates above it, and half of those level with it.
+    new_hits = np.diff(hits, prepend=0)
     beaten = (hits - new_hits / 2) @ np.diff(others, prepend=0)
     values = {
         "roc_auc": beaten / (hits[-1] * others[-1]),

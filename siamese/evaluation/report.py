@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,15 +17,21 @@ from siamese.evaluation.thresholds import best_threshold
 
 # What the table shows, in this order, and the titles.
 FIGURES = {
-    **{"accuracy": "accuracy", "precision": "precision", "recall": "recall", "f1": "F1"},
-    **{"roc_auc": "ROC AUC", "average_precision": "average precision"},
+    "accuracy": "accuracy",
+    "precision": "precision",
+    "recall": "recall",
+    "f1": "F1",
+    "roc_auc": "ROC AUC",
+    "average_precision": "average precision",
 }
 
 
 class Evaluation:
     """A model's scores on n labelled pairs, and what they are worth beside simple answers.
 
-    DataError for texts of another number; see also `siamese.evaluation.metrics.check_scores`.
+    ArgumentError for scores, probabilities or a threshold that are not finite numbers, and
+    for labels other than 0 and 1; DataError for texts of another number, no pairs, or one
+    class only.
     """
 
     def __init__(
@@ -43,20 +49,27 @@ class Evaluation:
     ):
         check_pairs(question1, labels, "question1", "labels")
         self.scores, self.labels = check_scores(scores, labels)  # float64, bool
-        self.threshold_from, self.measure = threshold_from, measure
+        self.threshold_from = threshold_from
+        self.measure = measure
         self.metrics = evaluate_scores(scores, labels, threshold)
-        self.encoder = encoder and encoder[0]
-        yes = self.metrics.base_rate > 0.5
-        constant = evaluate_scores(np.full(len(self.labels), float(yes)), labels, 0.5)
         # Name -> `Metrics`; their thresholds are chosen on these pairs.
-        self.baselines = {"always yes" if yes else "always no": constant}
-        others = {"word overlap": word_overlap(question1, question2)}
-        others |= {"encoder": encoder[1]} if encoder else {}
-        for name, values in others.items():
-            self.baselines[name] = evaluate_scores(values, labels, best_threshold(values, labels))
+        self.baselines = {}
+        yes = self.metrics.base_rate > 0.5
+        constant = np.full(len(self.labels), float(yes))
+        name = "always yes" if yes else "always no"
+        self.baselines[name] = evaluate_scores(constant, labels, 0.5)
+        self._add_baseline("word overlap", word_overlap(question1, question2))
+        self.encoder = None  # its name
+        if encoder is not None:
+            self.encoder, encoder_scores = encoder
+            self._add_baseline("encoder", encoder_scores)
         self.calibration_error = None
         if probabilities is not None:
             self.calibration_error = expected_calibration_error(probabilities, labels)
+
+    def _add_baseline(self, name: str, scores: Any) -> None:
+        threshold = best_threshold(scores, self.labels)
+        self.baselines[name] = evaluate_scores(scores, self.labels, threshold)
 
     @functools.cached_property
     def intervals(self) -> dict[str, Interval]:
@@ -82,26 +95,31 @@ class Evaluation:
 
     def __str__(self) -> str:
         """The figures with their intervals, beside those of the baselines, in 80 columns."""
-        metrics, others = self.metrics, self.baselines
-        rows = [("", "this model", *others)]
-        for name, title in FIGURES.items():
-            beside = (f"{getattr(other, name):.3f}" for other in others.values())
-            rows.append((title, str(self.intervals[name]), *beside))
-        if self.calibration_error is not None:
-            rows.append(("calibration error", f"{self.calibration_error:.3f} (15 bins)"))
-        table = (
-            (f"{title:<19}{own:<22}" + "".join(f"{other:>13}" for other in beside)).rstrip()
-            for title, own, *beside in rows
-        )
+        metrics = self.metrics
         lines = [
             f"{metrics.n:,} pairs, {metrics.base_rate:.1%} duplicates",
             f"threshold {metrics.threshold:.4f}, a {self.measure} ({self.threshold_from})",
-            *("", *table, ""),
+            "",
+            _row("", "this model", self.baselines),
+        ]
+        for name, title in FIGURES.items():
+            baselines = (f"{getattr(other, name):.3f}" for other in self.baselines.values())
+            lines.append(_row(title, str(self.intervals[name]), baselines))
+        if self.calibration_error is not None:
+            lines.append(_row("calibration error", f"{self.calibration_error:.3f} (15 bins)"))
+        lines += [
+            "",
             "[..]: 95 % bootstrap interval. Baselines' thresholds are chosen on these pairs.",
         ]
         if self.encoder:
             lines.append(f"encoder: {self.encoder}, untrained.")
         return "\n".join(lines)
+
+
+def _row(title: str, model: str, baselines: Iterable[str] = ()) -> str:
+    """A line of the table: a figure's title, the model's value, those of baselines."""
+    cells = "".join(f"{baseline:>13}" for baseline in baselines)
+    return f"{title:<19}{model:<22}{cells}".rstrip()
 
 
 def word_overlap(question1: Sequence[str], question2: Sequence[str]) -> np.ndarray:
@@ -110,8 +128,9 @@ def word_overlap(question1: Sequence[str], question2: Sequence[str]) -> np.ndarr
     It is 0 for two questions without any words.
     """
     check_pairs(question1, question2, "question1", "question2")
-    first, second = (
-        [{word.lower() for word in word_tokenize(text)} for text in side]
-        for side in (question1, question2)
-    )
-    return np.array([len(a & b) / max(len(a | b), 1) for a, b in zip(first, second)])
+    overlaps = []
+    for text1, text2 in zip(question1, question2):
+        words1 = {word.lower() for word in word_tokenize(text1)}
+        words2 = {word.lower() for word in word_tokenize(text2)}
+        overlaps.append(len(words1 & words2) / max(len(words1 | words2), 1))
+    return np.array(overlaps)

@@ -15,8 +15,6 @@ from siamese.data.readers.report import ReadReport
 from siamese.data.readers.tables import id_text
 from siamese.evaluation.bootstrap import Interval, cluster_intervals
 
-IDS = "query_id", "id"  # columns
-
 
 @dataclass(frozen=True)
 class RetrievalMetrics:
@@ -41,25 +39,27 @@ def evaluate_retrieval(
 
     Whole clusters are drawn for the intervals, since queries that share answers are not independent.
     """
-    rows = {}  # place of the query -> its figures
-    for place, (row, targets) in enumerate(zip(ranked, relevant, strict=True)):
+    figures = {}  # number of the query -> its figures
+    for query, (answers, targets) in enumerate(zip(ranked, relevant, strict=True)):
         ids = set(targets)
         if not ids:
             continue
         # The rank, from 1, of each relevant id that was returned.
-        hits = np.array([rank for rank, item in enumerate(row, 1) if item in ids], float)
-        rows[place] = [
-            1 / hits[0] if len(hits) else 0.0,
-            (np.arange(1, len(hits) + 1) / hits).sum() / len(ids),
-            *((hits <= k).sum() / len(ids) for k in ks),
+        ranks = np.array([rank for rank, item in enumerate(answers, 1) if item in ids], float)
+        precision = np.arange(1, len(ranks) + 1) / ranks
+        figures[query] = [
+            1 / ranks[0] if len(ranks) else 0.0,
+            precision.sum() / len(ids),
+            *((ranks <= k).sum() / len(ids) for k in ks),
         ]
-    values = np.array(list(rows.values()))  # [queries, figures]
+    values = np.array(list(figures.values()))  # [queries, figures]
     mrr, mean_precision, *recall = values.mean(axis=0).tolist()
     intervals = {}
     if clusters is not None:
         names = ["MRR", "MAP", *(f"recall@{k}" for k in ks)]
-        intervals = dict(zip(names, cluster_intervals(values, [clusters[at] for at in rows])))
-    return RetrievalMetrics(len(rows), mrr, mean_precision, dict(zip(ks, recall)), intervals)
+        query_clusters = [clusters[query] for query in figures]
+        intervals = dict(zip(names, cluster_intervals(values, query_clusters)))
+    return RetrievalMetrics(len(figures), mrr, mean_precision, dict(zip(ks, recall)), intervals)
 
 
 def shared_clusters(relevant: Iterable[Iterable[Hashable]]) -> list[int]:
@@ -80,15 +80,20 @@ def read_relevance(
 ) -> tuple[dict[str, set[str]], ReadReport]:
     """Which ids belong to which query, of CSV or JSON Lines with the columns query_id and id.
 
-    A row whose column `relevance`, where there is one, is 0 or less is left out. The options, and errors,
-    are encoding and bad_rows of `read_questions`.
+    A row whose column `relevance`, where there is one, is 0 or less is left out. The
+    options are encoding and bad_rows of `read_questions`. DataError for a file that cannot
+    be read or lacks a column, and, with its line, for a row without ids or with a relevance
+    that is no number.
     """
     relevant: dict[str, set[str]] = {}
     with open_rows(path, names={"query_id"}, **options) as rows:
-        names, judged = list(map(rows.column, IDS)), rows.first_column(["relevance"])
+        query_column = rows.column("query_id")
+        id_column = rows.column("id")
+        relevance_column = rows.first_column(["relevance"])
         for line, _, row in rows:
-            query, item = (id_text(row.get(name)) for name in names)
-            value = row.get(judged) if judged else None
+            query = id_text(row.get(query_column))
+            item = id_text(row.get(id_column))
+            value = row.get(relevance_column) if relevance_column else None
             try:
                 counts = value in (None, "") or not float(value) <= 0
             except (TypeError, ValueError):
