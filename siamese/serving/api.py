@@ -31,6 +31,7 @@ from siamese.search.groups import group_rows
 from siamese.search.index import QuestionIndex
 from siamese.serving import schema
 from siamese.serving.gate import KEY, PROBLEMS, Gate, policy, refused
+from siamese.serving.patience import PATIENCE, timed_protocol
 
 MOST_WORKING = max(2, os.cpu_count() or 1)  # requests that are answered at once
 ABOUT = "Has it been asked before? Cosines, search, groups and changes of one index of questions."
@@ -47,9 +48,16 @@ def problems(*codes: int) -> dict[int, dict[str, Any]]:
 
 
 def make_app(
-    index: QuestionIndex, host: str = "::1", key: str | None = None, names: Sequence[str] = ()
+    index: QuestionIndex,
+    host: str = "::1",
+    key: str | None = None,
+    names: Sequence[str] = (),
+    patience: float = PATIENCE,
 ) -> FastAPI:
-    """The application (ASGI), which closes the index at its end; see `serve` for the arguments."""
+    """The application (ASGI), which closes the index at its end.
+
+    A body of a request must be whole within `patience` seconds; see `serve` for the other arguments.
+    """
 
     @asynccontextmanager
     async def lifespan(app: FastAPI):
@@ -60,16 +68,17 @@ def make_app(
     page = files("siamese.serving").joinpath("page.html").read_text(encoding="utf-8")
     registry = prometheus_client.CollectorRegistry()
     hosts = ["localhost", "127.0.0.1", "[::1]", host, f"[{host}]", socket.gethostname(), *names]
+    hosts = [name.lower() for name in hosts]
     app = FastAPI(
         title="siamese", version=__version__, description=ABOUT, lifespan=lifespan,
         docs_url=None, redoc_url=None,  # Those pages load scripts from elsewhere.
         exception_handlers={SiameseError: _failed, RequestValidationError: _misread},
-        middleware=[Middleware(Gate, [h.lower() for h in hosts], key, policy(page), registry)],
+        middleware=[Middleware(Gate, hosts, key, policy(page), registry, patience)],
     )  # fmt: skip
     # It only documents the key; the gate demands it, before a request is read.
     documented = [Depends(HTTPBearer(auto_error=False))] if key else []
     locked = problems(401) if key else {}
-    v1 = APIRouter(prefix="/v1", responses=problems(400, 403, 413, 422, 503))
+    v1 = APIRouter(prefix="/v1", responses=problems(400, 403, 408, 413, 422, 503))
     _add_questions(v1, index)
     _add_labels(v1, index)
     app.include_router(v1, dependencies=documented, responses=locked)
@@ -232,6 +241,17 @@ def serve(index: QuestionIndex, host: str, port: int, names: Sequence[str] = ())
         print(f"{len(index):,} questions are served at {url} (Ctrl-C ends it).", flush=True)
         gc.freeze()  # What is there to stay is not looked through again; a collection stops all threads.
         app = make_app(index, host, key or None, names)
-        # No log_config: it would close the handlers that others have made.
-        options = {"log_level": "warning", "log_config": None, "timeout_graceful_shutdown": 3}
-        uvicorn.Server(uvicorn.Config(app, ws="none", **options)).run(sockets=[listening])
+        uvicorn.Server(settings(app)).run(sockets=[listening])
+
+
+def settings(app: FastAPI, patience: float = PATIENCE) -> uvicorn.Config:
+    """How uvicorn runs the application: over HTTP/1.1 alone, with a limit on slow clients."""
+    # No log_config: it would close the handlers that others have made.
+    return uvicorn.Config(
+        app,
+        http=timed_protocol(patience),
+        ws="none",
+        log_level="warning",
+        log_config=None,
+        timeout_graceful_shutdown=3,
+    )

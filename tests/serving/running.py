@@ -6,15 +6,16 @@ from contextlib import contextmanager
 
 import uvicorn
 
-from siamese.serving.api import make_app
+from siamese.serving.api import make_app, settings
+from siamese.serving.patience import PATIENCE
 
 
 @contextmanager
-def running(index, **options):
+def running(index, patience=PATIENCE, **options):
     """Serves an index in a thread; the address, without a slash at its end."""
-    app = make_app(index, **options)
-    settings = {"port": 0, "log_level": "warning", "log_config": None, "ws": "none"}
-    server = uvicorn.Server(uvicorn.Config(app, **settings))
+    config = settings(make_app(index, patience=patience, **options), patience)
+    config.port = 0
+    server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started and thread.is_alive():
