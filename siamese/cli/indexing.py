@@ -12,12 +12,12 @@ import numpy as np
 
 from siamese.cli import arguments as shared
 from siamese.cli import reading
+from siamese.cli.answers import answers_of, naming
 from siamese.cli.arguments import arg, command, flag, one_of
 from siamese.cli.output import Facts, Result, claim, counted, note, table_result, threshold_facts
 from siamese.cli.reading import opened, question_list
 from siamese.compat.progress import elapsed
 from siamese.data.clusters import first_places
-from siamese.data.pairs import read_pairs
 from siamese.data.questions import read_ids
 from siamese.data.readers.columns import read_spec
 from siamese.errors import ArgumentError
@@ -166,9 +166,11 @@ def duplicates(flags: argparse.Namespace) -> Result:
             return _pairs(index, flags, facts)
         path = shared.answers_file(flags.index)
         if reading.kind_of(flags.index) == "questions" and os.path.isfile(path):
-            answers = read_pairs(path, **reading.reading_options(flags, "bad_rows encoding"))
+            answers = answers_of(path, reading.reading_options(flags, "bad_rows encoding"))
             note(f"{path}: {counted(len(answers), 'answer')} of yours, which bind the groups.")
-            if others := len(answers) - index.add_answers(answers):
+            with naming(path):
+                bound = index.add_answers(answers)
+            if others := len(answers) - bound:
                 note(f"{others:,} of them are of other questions.")
         return _groups(index, flags, facts)
 

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from typing import Any
 
 from siamese.cli import arguments as shared
 from siamese.cli import reading
+from siamese.cli.answers import AnswersFile, naming
 from siamese.cli.arguments import arg, command, one_of
 from siamese.cli.output import Facts, Result, aligned, claim, counted, note, threshold_facts
 from siamese.cli.reading import labelled_pairs, note_cut, opened, question_list
-from siamese.compat.atomic import check_writable, open_atomically
+from siamese.compat.atomic import check_writable
 from siamese.compat.progress import elapsed
-from siamese.data.clusters import clusters
-from siamese.data.pairs import QuestionPairs, read_pairs
+from siamese.data.clusters import answer_key, clusters
+from siamese.data.pairs import QuestionPairs
 from siamese.errors import ArgumentError, DataError
-from siamese.evaluation.asking import Answer, next_candidate, pair_key, shown, similar_candidates
-from siamese.search.display import csv_line
+from siamese.evaluation.asking import Answer, next_candidate, shown, similar_candidates
 from siamese.search.encoders import is_encoder_name
 from siamese.search.model_file import model_path
 
+ANSWERS_HELP = (
+    "labelled pairs, which an index stores in itself; of a list the file of its answers [default: "
+    "LIST.answers.csv]"
+)
 FEW = 5  # with fewer duplicates among its labels a threshold is hardly better than the default
 ENOUGH = 20  # labels of which as few are duplicates where most similar pairs differ
 NEAR_MISSES = (
@@ -32,7 +35,6 @@ NEAR_MISSES = (
 WEIGHTS = [tenths / 10 for tenths in range(11)]  # of the vectors, from which one is chosen
 DEPTH = 100  # answers of a query that count
 MODES = ("hybrid", "vectors", "words")
-HEADER = "question1", "question2", "is_duplicate"
 
 
 @command(arg("questions", metavar="FILE", help="a file of labelled pairs"), *shared.READ_PAIRS)
@@ -146,7 +148,7 @@ def _on_queries(flags: argparse.Namespace) -> Result:
 @command(
     shared.TARGET,
     arg("--label", type=int, default=0, metavar="N", help="ask until there are N answers"),
-    arg("--answers", metavar="FILE", help="labelled pairs [INDEX_OR_MODEL.answers.csv]"),
+    arg("--answers", metavar="FILE", help=ANSWERS_HELP),
     arg("--output", metavar="FILE", help="the model to write [the one that was read]"),
     *(shared.OVERWRITE, shared.MODEL),
     *shared.LIST_AND_PAIRS,
@@ -166,19 +168,34 @@ def threshold(flags: argparse.Namespace) -> Result:
     output = flags.output
     if kind == "model" and not is_encoder_name(target):
         output = output or target
-    path = flags.answers or shared.answers_file(target)
-    if flags.label:
+    if kind == "index" and not flags.answers:
+        why = f"{target} is an index, which keeps its answers itself, and no --answers FILE is read"
+        reading.refuse_flags(flags, "bad_rows encoding columns list", why)
+    # An index has its answers in itself, a list in a file beside it.
+    path = flags.answers or (target if kind == "index" else shared.answers_file(target))
+    if flags.label and kind != "index":
         reading.refuse_flags(flags, "columns list", "--label asks about pairs and reads none")
         check_writable(path)
-    if kind == "index" and not (flags.answers and os.path.exists(path)):
-        why = f"{target} is an index, whose answers are UTF-8, and no --answers FILE is read"
-        reading.refuse_flags(flags, "bad_rows encoding", why)
     with opened(target, flags, model=True) as (index, detector):
-        pairs = _label(index, path, flags) if flags.label else labelled_pairs(path, flags)
+        if flags.label and (index is None or target == "-"):
+            what = "--label asks about the questions of an index or a file, by its name."
+            raise ArgumentError(what)
+        facts: Facts = {"answers": path, "before": round(detector.threshold, 6), "output": output}
+        if kind == "index" and flags.answers:
+            pairs = labelled_pairs(path, flags)
+            earlier = index.answers()
+            with naming(path):
+                facts["answers_in_index"] = index.add_answers(pairs)
+            _note_changed(earlier, pairs)
+        if flags.label and kind == "index":
+            pairs = _label(index, index, flags)
+            facts["answers_in_index"] = len(pairs)
+        elif flags.label:
+            options = reading.reading_options(flags, "bad_rows encoding")
+            pairs = _label(AnswersFile(path, options), index, flags)
+        elif kind != "index":
+            pairs = labelled_pairs(path, flags)
         note_cut(detector, {*pairs.question1, *pairs.question2})
-        facts = {"answers": path, "before": round(detector.threshold, 6), "output": output}
-        if kind == "index":
-            facts["answers_in_index"] = index.add_answers(pairs)
         advice = "Answer more with the same command, and a larger --label where all were asked."
         if len(pairs) >= ENOUGH and pairs.is_duplicate.sum() < FEW:
             advice = NEAR_MISSES
@@ -206,68 +223,85 @@ def threshold(flags: argparse.Namespace) -> Result:
     return text, facts | fit
 
 
-def _label(index: Any, path: str, flags: argparse.Namespace) -> QuestionPairs:
-    """Asks about pairs of an index until there are `flags.label` answers; all of them as labelled pairs."""
-    if index is None or flags.index == "-":
-        raise ArgumentError("--label asks about the questions of an index or a file, by its name.")
-    answers, detector, skipped = _read_answers(path, flags), index.detector, []
+def _note_changed(earlier: QuestionPairs, pairs: QuestionPairs) -> None:
+    """Prints which answers of an index those of a file replace."""
+    keys = map(answer_key, earlier.question1, earlier.question2)
+    label_of = dict(zip(keys, earlier.is_duplicate.tolist()))
+    changed = {}
+    for one, two, label in zip(pairs.question1, pairs.question2, pairs.is_duplicate.tolist()):
+        if label_of.get(answer_key(one, two), label) != label:
+            changed[answer_key(one, two)] = f"{one[:80]!r} and {two[:80]!r}"
+    if changed:
+        count = counted(len(changed), "answer")
+        note(f"The file has changed {count} of the index, such as that to {min(changed.values())}.")
+
+
+def _label(place: Any, index: Any, flags: argparse.Namespace) -> QuestionPairs:
+    """Asks about pairs of an index until there are `flags.label` answers; returns all of them.
+
+    `place` keeps the answers: an index, or an `AnswersFile`. Each is there before the next pair is shown.
+    Others may answer at the same time: their answers count, and are never replaced or taken back.
+    """
+    detector = index.detector
+    answers = _answers(place.answers())
     with elapsed("Looking for similar pairs"):
         candidates = similar_candidates(index)
-    known = set(map(pair_key, answers))
-    answers += [answer for answer in _answers(index.answers()) if pair_key(answer) not in known]
-    earlier = len(answers)
-    if earlier < flags.label:
+    if len(answers) < flags.label:
+        path = flags.index if place is index else place.path
         note(f"The answers are saved in {path}; the same command goes on with them.")
+    mine: list[Answer] = []  # the answers of this run
+    skipped: list[tuple[str, str]] = []
+    while len(answers) < flags.label:
+        candidate = next_candidate(candidates, answers, skipped, detector)
+        number = f"{len(answers) + 1} of {flags.label}"
+        reply = _ask(candidate[1:], number) if candidate else "q"
+        if reply == "q":
+            break
+        if reply == "s":
+            skipped.append(candidate[1:])
+        elif reply == "u":
+            _take_back(place, mine)
+        else:
+            _keep_answer(place, candidate[1:], reply == "y", mine, skipped)
+        answers = _answers(place.answers())
+    return place.answers()
+
+
+def _keep_answer(
+    place: Any,
+    pair: tuple[str, str],
+    is_duplicate: bool,
+    mine: list[Answer],
+    skipped: list[tuple[str, str]],
+) -> None:
+    """Stores an answer, if the pair has none by now, and it contradicts no other; else it is skipped."""
     try:
-        while len(answers) < flags.label:
-            candidate = next_candidate(candidates, answers, skipped, detector)
-            number = f"{len(answers) + 1} of {flags.label}"
-            reply = _ask(candidate[1:], number) if candidate else "q"
-            if reply == "q":
-                break
-            if reply == "s":
-                skipped.append(candidate[1:])
-            elif reply == "u" and len(answers) == earlier:
-                note("There is no answer of this run to take back.")
-            else:
-                if reply == "u":
-                    answers.pop()
-                else:
-                    answers.append((*candidate[1:], int(reply == "y")))
-                _write_answers(path, answers)
-    finally:  # also after Ctrl-C
-        pairs = QuestionPairs(*([answer[at] for answer in answers] for at in range(3)))
-        index.add_answers(pairs)  # A list's index is in memory.
-    return pairs
+        stored = place.change_answer(*pair, is_duplicate, None)
+    except DataError as error:
+        note(f"Not stored: {error}")
+        skipped.append(pair)
+        return
+    if stored == is_duplicate:
+        mine.append((*pair, int(is_duplicate)))
+    elif stored is None:
+        note("Not stored: one of the questions was removed meanwhile.")
+        skipped.append(pair)
+    else:
+        note(f"Not stored: another person answered {'ny'[stored]} meanwhile.")
+
+
+def _take_back(place: Any, mine: list[Answer]) -> None:
+    """Takes the last answer of this run back; another person's answer to the pair stays."""
+    if not mine:
+        note("There is no answer of this run to take back.")
+        return
+    *pair, label = mine.pop()
+    if place.change_answer(*pair, None, bool(label)) is not None:
+        note("Another person has changed that answer meanwhile; it stays.")
 
 
 def _answers(pairs: QuestionPairs) -> list[Answer]:
     return list(zip(pairs.question1, pairs.question2, pairs.is_duplicate.astype(int).tolist()))
-
-
-def _read_answers(path: str, flags: argparse.Namespace) -> list[Answer]:
-    """The answers of a file, none where it is not there yet; a spreadsheet may have saved it since.
-
-    ArgumentError where it has more than answers, which would be lost when it is written again.
-    """
-    if not os.path.exists(path) or (os.path.isfile(path) and not os.path.getsize(path)):
-        return []
-    pairs = read_pairs(path, **reading.reading_options(flags, "bad_rows encoding"))
-    is_ours = sorted(pairs.report.columns) == sorted(HEADER) and len(pairs) == pairs.report.rows
-    if not is_ours or path.lower().endswith(shared.NOT_CSV):
-        what = f"{path} is no table of answers alone ({','.join(HEADER)})"
-        raise ArgumentError(f"{what}, and is not written anew. Name another file (--answers).")
-    return _answers(pairs)
-
-
-def _write_answers(path: str, answers: list[Answer]) -> None:
-    """Writes the answers to a file in UTF-8 with its mark: it is read so, whatever --encoding says."""
-    if answers:
-        lines = "".join(f"{csv_line(row)}\n" for row in (HEADER, *answers))
-        with open_atomically(path) as file:
-            file.write(lines.encode("utf-8-sig"))
-    else:
-        os.remove(path)
 
 
 def _ask(pair: tuple[str, str], number: str) -> str:

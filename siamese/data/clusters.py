@@ -81,6 +81,32 @@ def clusters(pairs: Any) -> Clusters:
     return Clusters(questions, cluster, one, two, np.bincount(cluster), conflicts)
 
 
+def answer_key(question1: str, question2: str) -> tuple[str, str]:
+    """What an answer is about: two folded texts, the lesser first."""
+    one, two = sorted(map(folded, (question1, question2)))
+    return one, two
+
+
+def check_answers(pairs: Any) -> None:
+    """DataError for answers, `QuestionPairs`, of which one contradicts others; it names the first."""
+    conflicts = clusters(pairs).conflict_rows
+    if not len(conflicts):
+        return
+    place = int(conflicts[0])
+    texts = pairs.question1[place], pairs.question2[place]
+    keys = list(map(answer_key, pairs.question1, pairs.question2))
+    labels = {bool(pairs.is_duplicate[at]) for at, key in enumerate(keys) if key == keys[place]}
+    why = "are answered different, and by other answers they are duplicates"
+    if len(set(keys[place])) == 1:
+        why = "are answered different, but are equal except for case, blanks and quotes"
+    elif len(labels) == 2:
+        why = "are answered both duplicates and different"
+    raise DataError(
+        f"The answers contradict each other: {texts[0][:80]!r} and {texts[1][:80]!r} {why}. Nothing "
+        "was stored; correct them."
+    )
+
+
 def transitive_closure(
     rows: tuple[np.ndarray, np.ndarray], joined: Clusters, per_question: int = 10, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -175,11 +175,19 @@ def _add_labels(v1: APIRouter, index: QuestionIndex) -> None:
         parts = shown(*pair) if pair else ()
         return answered({"pair": pair, "shown": parts, "answers": len(answers)})
 
-    @v1.post("/answer", response_model=schema.Fitted)
+    @v1.post("/answer", response_model=schema.Fitted, responses=problems(409))
     def answer(body: schema.Said) -> Response:
         """Stores whether two stored questions are duplicates (null takes it back); fits the threshold."""
-        said = QuestionPairs([body.question1], [body.question2], [bool(body.is_duplicate)])
-        stored = index.add_answers(said, forget=body.is_duplicate is None)
+        pair, is_duplicate = (body.question1, body.question2), body.is_duplicate
+        if "before" in body.model_fields_set:
+            now = index.change_answer(*pair, is_duplicate, body.before)
+            if now not in (is_duplicate, None):
+                what = "duplicates" if now else "different"
+                raise DataError(f"Another person answered {what} meanwhile; that answer stays.")
+            stored = int(now == is_duplicate)
+        else:
+            said = QuestionPairs([pair[0]], [pair[1]], [bool(is_duplicate)])
+            stored = index.add_answers(said, forget=is_duplicate is None)
         facts = {"stored": stored, "fitted": bool(stored and _fit(index))}
         cut, answers = index.detector.threshold, len(index.answers())
         return answered({**facts, "answers": answers, "threshold": cut})

@@ -62,7 +62,14 @@ NewQuestions = body("NewQuestions", questions=several(NewWithId) | several(New))
 Page = body("Page", offset=(whole(ge=0, le=1 << 40), 0), limit=(whole(ge=1, le=10_000), 1000))
 Nothing = body("Nothing")
 Left = body("Left", leave_out=(several(Two), []))  # pairs that the client has skipped
-Said = body("Said", question1=Text, question2=Text, is_duplicate=(bool | None, ...))
+BEFORE = Field(description="the answer that this one replaces, null for none; any where left out")
+Said = body(
+    "Said",
+    question1=Text,
+    question2=Text,
+    is_duplicate=(bool | None, ...),
+    before=(Annotated[bool | None, BEFORE], None),
+)
 
 
 def model_of(kind: Any) -> Any:

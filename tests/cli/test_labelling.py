@@ -1,12 +1,15 @@
 """A threshold of a few labels: asked near the border, kept in a file, model or index."""
 
 import re
+import subprocess
+import sys
 from itertools import combinations
 from pathlib import Path
 from unittest.mock import Mock
 
 import numpy as np
 import pytest
+from programs import environment_of
 from small_models import make_detector, random_questions
 
 from siamese import DuplicateDetector, QuestionIndex
@@ -42,7 +45,7 @@ def test_the_command_asks_and_writes_to_model_or_index(run):
     QuestionIndex.build(detector, random_questions(200), path="old", model=model).close()
     code, _, err = run("threshold", "old", "--label", "30", stdin="what\ny\ns\nn\n" + "n\ny\n" * 4)
     assert code in (0, 2) and "2 of 30" in err and "The same question?" in err
-    assert len(read_pairs("old.answers.csv")) == 10
+    assert not Path("old.answers.csv").exists()
     with QuestionIndex.open("old") as index:
         assert len(index.answers()) == 10
     one, two = random_questions(60, seed=2), random_questions(60, seed=3)
@@ -103,9 +106,13 @@ def test_what_cannot_be_fitted_is_one_sentence(refused):
         (["model", "--label", "3"], "--label asks about the questions", None),
         (["model", "--label", "-3"], "Pass --label N, at least 1", None),
         (["model", "--answers", "one.csv"], "both classes are needed", None),
-        ([*label, "--answers", "other.csv"], "is no table of answers alone", None),
+        ([*label, "--answers", "other.csv"], "is not a table of answers alone", None),
         ([*label, "--answers", "bad.csv"], "line 3: 2 fields", None),
-        ([*label, "--answers", "bad.csv", "--bad-rows", "skip"], "no table of answers alone", None),
+        (
+            [*label, "--answers", "bad.csv", "--bad-rows", "skip"],
+            "not a table of answers alone",
+            None,
+        ),
         ([*label, "--answers", "."], "is a directory", None),
         ([*ask, "--answers", "q.txt/a.csv"], "Cannot write q.txt", ""),
         (ask, "There are no pairs: at least one", ""),
@@ -118,10 +125,9 @@ def test_answers_of_one_kind_and_of_a_broken_run_bind_the_groups_of_an_index(run
     detector = make_detector(threshold=0.2)
     model = detector.save("model")
     QuestionIndex.build(detector, random_questions(99), path="old", model=model).close()
-    fit = ["threshold", "old", "--answers", "old.answers.csv"]
     for count, advice in (3, "Answer more"), (20, "near misses"):
-        for command in [["threshold", "old", "--label", count], fit]:
-            code, _, err = run(*command, stdin="n\n" * count)
+        for _ in range(2):  # The second run asks nothing, and fits again.
+            code, _, err = run("threshold", "old", "--label", count, stdin="n\n" * count)
             assert code == 2 and "stays what it is, and the answers bind the groups" in err
             assert f"All {count} pairs are non-duplicates" in err and advice in err
             with QuestionIndex.open("old") as index:
@@ -130,7 +136,8 @@ def test_answers_of_one_kind_and_of_a_broken_run_bind_the_groups_of_an_index(run
     assert run("threshold", "old", "--label", "30")[0] == 130
     with QuestionIndex.open("old") as index:
         assert index.answers().is_duplicate.sum() == 1 and len(index.answers()) == 21
-    assert "of 21 labels, 1 of them duplicates" in (out := run(*fit)[1]) and "near misses" in out
+    out = run("threshold", "old", "--label", "21")[1]
+    assert "of 21 labels, 1 of them duplicates" in out and "near misses" in out
 
 
 @pytest.mark.parametrize("border", [0.1, 0.66, 0.97])
@@ -158,6 +165,129 @@ def test_an_answer_can_be_taken_back(run):
     assert read_pairs("q.txt.answers.csv").is_duplicate.tolist() == [0, 0]
     texts = re.findall("^1 of 3\n(.*)\n(.*)$", err, re.M)
     assert len(texts) == 3 and len(set(texts)) == 1  # Taken back, it is asked again.
+
+
+class Labeller:
+    """A process of `siamese threshold`, one question at a time."""
+
+    def __init__(self, target, *flags):
+        command = [sys.executable, "-m", "siamese.cli", "threshold", target, *flags]
+        pipe = subprocess.PIPE
+        options = {"stdin": pipe, "stdout": subprocess.DEVNULL, "stderr": pipe, "text": True}
+        options |= {"bufsize": 1, "env": environment_of()}
+        self.process = subprocess.Popen(command, **options)
+        self.messages = ""
+        self.wait()
+
+    def wait(self):
+        """Reads messages until it asks, which acknowledges the answer before."""
+        lines = iter(self.process.stderr.readline, "")
+        self.messages = ""
+        for line in lines:
+            self.messages += line
+            if line.startswith("The same question?"):
+                return
+        raise AssertionError(self.messages)
+
+    def reply(self, letter):
+        print(letter, file=self.process.stdin, flush=True)
+        self.wait()
+
+    def shown(self):
+        return re.findall("^  (.*)$", self.messages, re.M)[-2:]
+
+
+def labels_of(target):
+    if target == "q.db":
+        with QuestionIndex.open(target) as index:
+            pairs = index.answers()
+    else:
+        pairs = read_pairs(f"{target}.answers.csv")
+    keys = map(frozenset, zip(pairs.question1, pairs.question2))
+    return dict(zip(keys, pairs.is_duplicate.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("target", ["q.txt", "q.db"])
+def test_two_people_who_label_at_once_lose_no_answer(run, target):
+    Path("q.txt").write_text("\n".join(dict.fromkeys(random_questions(30))))
+    assert run("index", "build", "q.txt", "--model", "model", "--output", "q.db")[0] == 0
+    flags = ["--label", "20", *(["--model", "model"] if target == "q.txt" else [])]
+    people = [Labeller(target, *flags) for _ in range(2)]
+    try:
+        one, two = people
+        assert one.shown() == two.shown()
+        one.reply("y")
+        two.reply("n")  # to the same pair: the answer that was first stays
+        assert "Not stored: another person answered y" in two.messages
+        assert list(labels_of(target).values()) == [True]
+        assert one.shown() == two.shown()
+        one.reply("n")
+        two.reply("s")
+        two.reply("n")
+        assert sorted(labels_of(target).values()) == [False, False, True]
+        two.reply("u")
+        two.reply("u")
+        assert "no answer of this run to take back" in two.messages
+        assert sorted(labels_of(target).values()) == [False, True]
+        two.reply("y")
+        two.process.kill()
+        one.reply("n")  # to the same pair again
+        assert "another person answered y" in one.messages
+        one.reply("n")
+        assert sorted(labels_of(target).values()) == [False, False, True, True]
+    finally:
+        for labeller in people:
+            labeller.process.kill()
+            labeller.process.communicate()
+
+
+def test_an_index_has_its_answers_in_itself_alone(run):
+    Path("q.txt").write_text("\n".join(dict.fromkeys(random_questions(30))))
+    assert run("index", "build", "q.txt", "--model", "model", "--output", "q.db")[0] == 0
+    run("threshold", "q.db", "--label", "9", stdin="y\nn\nn\n")
+    with QuestionIndex.open("q.db") as index:  # as the page takes one back
+        answers = index.answers()
+        index.add_answers(answers.rows(0, 1), forget=True)
+    Path("mine.csv").write_text(f"{HEADER}{answers.question1[1]},{answers.question2[1]},1\n")
+    _, _, err = run("threshold", "q.db", "--label", "9", stdin="q\n")
+    assert "3 of 9" in err and list(labels_of("q.db").values()) == [False, False]
+    # A file is read into it once, and it says which answers it changes.
+    _, _, err = run("threshold", "q.db", "--answers", "mine.csv")
+    assert "changed 1 answer" in err and sorted(labels_of("q.db").values()) == [False, True]
+    Path("mine.csv").unlink()
+    assert "3 of 9" in run("threshold", "q.db", "--label", "9", stdin="q\n")[2]
+    assert sorted(path.name for path in Path().iterdir()) == ["model", "q.db", "q.txt"]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "how far,how old,1\nhow far,how old,0\n",
+        "how far,how old,1\nHow  OLD,How far,0\n",
+        "how far,how old,1\nhow old,how,1\nHOW,how far,0\n",
+        "how far,How far,0\n",
+    ],
+)
+def test_answers_that_contradict_each_other_are_named(refused, run, rows):
+    Path("q.txt").write_text("how far\nhow old\nhow\nHow far\n")
+    Path("q.txt.answers.csv").write_text(HEADER + rows)
+    assert run("index", "build", "q.txt", "--model", "model", "--output", "q.db")[0] == 0
+    for command in (
+        ["duplicates", "q.txt", "--model", "model"],
+        ["threshold", "q.txt", "--model", "model", "--label", "5"],
+        ["threshold", "q.db", "--answers", "q.txt.answers.csv"],
+    ):
+        refused(command, "q.txt.answers.csv: The answers contradict each other", stdin="q\n")
+    with QuestionIndex.open("q.db") as index:
+        assert len(index.answers()) == 0
+
+
+def test_an_answer_that_contradicts_others_is_not_stored_and_the_next_pair_is_asked(run):
+    Path("q.txt").write_text("how far\nhow old\nhow rice\n")
+    command = ["threshold", "q.txt", "--model", "model", "--label", "3"]
+    err = run(*command, stdin="y\ny\nn\n")[2]
+    assert "Not stored: The answers contradict each other" in err
+    assert read_pairs("q.txt.answers.csv").is_duplicate.tolist() == [1, 1]
 
 
 def test_pairs_by_id_fit_a_threshold_and_are_measured(run):

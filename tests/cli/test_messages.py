@@ -36,6 +36,7 @@ PRINTED_BY = {
     "teaching": {"grade"},
     "serving": {"serve"},
     "cli/answering.py": {"predict"},
+    "cli/answers.py": {"threshold"},
     "cli/arguments.py": set(),  # It declares them.
     "cli/main.py": {""},
     "cli/output.py: claim": WRITE,

@@ -294,7 +294,7 @@ def test_a_file_is_replaced_where_the_user_says_so_and_never_one_that_is_read(ru
         ("index remove q.db --ids 1 --id-column x", "leave out --id-column"),
         ("evaluate q.db --queries x --relevant x --threshold 0", "leave out --threshold"),
         ("evaluate model --questions pairs.csv --model model", "leave out --model"),
-        ("threshold q.db --label 3 --encoding cp1252", "q.db is an index, whose answers are UTF-8"),
+        ("threshold q.db --label 3 --encoding cp1252", "q.db is an index, which keeps its answers"),
         ("threshold q.db --label 3 --list q.csv", "leave out --list"),
         ("threshold q.db --answers pairs.csv --overwrite", "leave out --overwrite"),
         ("index export q.db x.csv", "x.csv: an index is written as Parquet"),

@@ -32,11 +32,17 @@ import siamese
 """
 
 
+def environment_of(**others):
+    """The environment of a program that imports this repository."""
+    paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), **others}
+    env.pop("PYTHONWARNINGS", None)
+    return env
+
+
 def run(code, *flags, arguments=(), stdin="", **environment):
     """Runs the code in a new interpreter; returns the finished process."""
-    paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), **environment}
-    env.pop("PYTHONWARNINGS", None)
+    env = environment_of(**environment)
     command = [sys.executable, *flags, "-c", textwrap.dedent(code), *map(str, arguments)]
     options = {"capture_output": True, "text": True, "input": stdin, "timeout": 1800}
     return subprocess.run(command, env=env, **options)

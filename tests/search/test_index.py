@@ -205,6 +205,49 @@ def test_answers_bind_groups_at_once_until_they_are_taken_back(detector, tmp_pat
     assert len(index.answers()) == 0 and ids_of(index) == plain
 
 
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_an_answer_holds_for_every_question_of_its_text(detector, tmp_path, in_memory):
+    path = None if in_memory else tmp_path / "i"
+    questions = ["how far", "how FAR", "how old", "rice"]
+    index = QuestionIndex.build(detector, questions, path=path)
+    assert {"0", "1", "2"} <= max(ids_of(index, -1), key=len)
+    index.add_answers(QuestionPairs(["How  old"], ["how far"], [0]))
+    apart = {"0", "1"}, {"2"}
+
+    def check():
+        for group in ids_of(index, -1):
+            assert not any(group & one for one in apart[:1]) or not group & apart[1], group
+
+    check()
+    index.add(["How far", "HOW OLD"], ids=["5", "6"])
+    apart = {"0", "1", "5"}, {"2", "6"}
+    check()
+    # The answer stays while a question has the text, also one that is replaced by it.
+    index.remove(["0", "2"])
+    index.add(["HOW Far"], ids=["5"])
+    check()
+    index.add_answers(QuestionPairs(["how far"], ["how OLD"], [1]))  # a newer one
+    assert index.answers().is_duplicate.tolist() == [True]
+    assert any({"1", "5", "6"} <= group for group in ids_of(index, -1))
+    index.add(["how Old"], ids=["6"])
+    assert len(index.answers()) == 1
+    index.remove(["6"])
+    index.add(["how old"])
+    assert len(index.answers()) == 0
+
+
+def test_an_answer_is_changed_only_from_the_one_that_is_known(detector, path):
+    with QuestionIndex.open(path, detector) as index:
+        index.add(["how old"])
+        change = lambda *answers: index.change_answer("how far", "How old", *answers)  # noqa: E731
+        assert change(True, None) is True
+        assert change(False, None) is True and change(None, False) is True
+        assert index.answers().is_duplicate.tolist() == [True]
+        assert change(False, True) is False and change(None, False) is None
+        assert len(index.answers()) == 0
+        assert index.change_answer("how far", "not there", True, None) is None
+
+
 def test_the_model_is_found_again_after_both_moved(detector, tmp_path):
     old, new = tmp_path / "old", tmp_path / "new"
     old.mkdir()

@@ -263,6 +263,18 @@ def test_undo_brings_back_what_decided_before_the_answers(kind):
         assert (index.detector.threshold, index.detector.calibration) == before
 
 
+def test_an_answer_replaces_only_the_one_that_its_sender_knows():
+    with running(build(make_detector())) as address:
+        pair = {"question1": OLD[1], "question2": OLD[21]}
+        post(address, "answer", **pair, is_duplicate=True, before=None)
+        for later, before in ((False, None), (None, False)):
+            body = {**pair, "is_duplicate": later, "before": before}
+            status, told, _ = ask(address, "/v1/answer", body)
+            assert status == 409 and "Another person answered duplicates" in told["detail"]
+        told = post(address, "answer", **pair, is_duplicate=None, before=True)
+        assert told["answers"] == 0 and told["stored"] == 1
+
+
 OPTIONS = "--max-examples 20 --seed 1 --generation-database none --no-color --request-timeout 30"
 
 

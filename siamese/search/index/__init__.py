@@ -168,6 +168,8 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
             db.executemany("update question set columns = ? where row = ?", changed)
             some = [part and [part[at] for at in new] for part in (questions, ids, columns)]
             new_ids, _ = rows_of.insert(db, *some, [vectors[at] for at in new])
+            if replaced:
+                stored_groups.forget_removed(db)
         for at, i in zip(new, new_ids):
             known[at] = i
         fresh, others = len(new) - len(replaced), len(changed) + len(replaced)
@@ -182,6 +184,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
             for i in ids - row_of.keys():
                 raise ArgumentError(f"There is no question with the id {i!r} in the index.")
             rows_of.delete(db, row_of.values())
+            stored_groups.forget_removed(db)
         return len(ids)
 
     def set_threshold(self, fit: Mapping[str, Any]) -> None:
@@ -238,19 +241,32 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
             return stored_groups.snapshot(db, self._state, self._detector)
 
     def add_answers(self, pairs: Any, *, forget: bool = False) -> int:
-        """Stores what you said of pairs, `QuestionPairs`; they bind the groups. Returns how many it stored.
+        """Stores your answers to pairs, `QuestionPairs`; they bind the groups. Returns how many it took.
 
-        A pair is left out where the index lacks one of its questions (or one with the same text but for
-        case, blanks and quotes). With `forget` the answers to these pairs are taken back instead.
+        An answer holds for all questions that have these texts but for case, blanks and quotes, also for
+        those that are added later, and replaces an earlier one to the same pair. A pair is left out where
+        the index lacks one of its questions. With `forget` the answers to these pairs are removed instead.
+        DataError where answers contradict each other; none of the pairs is stored then.
         """
         with self._moment(change=True) as db:
             return stored_groups.add_answers(db, pairs, forget)
 
+    def change_answer(
+        self, question1: str, question2: str, is_duplicate: bool | None, before: bool | None
+    ) -> bool | None:
+        """Changes the answer to one pair if it still is `before`; returns the answer at the end.
+
+        None stands for no answer. So two people who answer at once never replace, or take back, each
+        other's answer: another value than `is_duplicate` comes back. Errors are those of `add_answers`.
+        """
+        with self._moment(change=True) as db:
+            pair = (question1, question2)
+            return stored_groups.change_answer(db, pair, is_duplicate, before)
+
     def answers(self) -> QuestionPairs:
         """The answers that the index has, as labelled pairs."""
         with self._moment() as db:
-            rows = db.execute(stored_groups.ANSWERED_TEXTS).fetchall()
-        return QuestionPairs(*map(list, zip(*rows))) if rows else QuestionPairs([], [], [])
+            return stored_groups.answers_of(db)
 
     # ---- Asking ----
 

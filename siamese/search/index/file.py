@@ -19,10 +19,11 @@ from urllib.parse import quote
 
 from siamese.errors import CheckpointError
 
-APPLICATION, VERSION = 0x7369616D, 7  # "siam"
+APPLICATION, VERSION = 0x7369616D, 8  # "siam"
 OPTIONS: dict[str, Any] = {"isolation_level": None, "check_same_thread": False, "timeout": 60.0}
 # A changed text gets a new row: a row's text and vector never change.
 # A group whose first question is removed goes to its next one.
+# An answer holds for all questions of two folded texts, of which the lesser is `one`.
 SCHEMA = """
 create table setting (name text primary key, value text not null);
 create table question (row integer primary key autoincrement, id text unique not null, folded text not null,
@@ -32,10 +33,9 @@ create table encoded (row integer primary key, stems blob not null, vector blob 
 create table term (number integer primary key, stem text unique not null);
 create table grouped (row integer primary key, first integer not null);
 create index grouped_first on grouped (first);
-create table answer (row1 integer, row2 integer, is_duplicate integer not null, primary key (row1, row2));
+create table answer (one text, two text, is_duplicate integer not null, primary key (one, two));
 create trigger removed after delete on question begin
     delete from encoded where row = old.row;
-    delete from answer where old.row in (row1, row2);
     delete from grouped where row = old.row;
     update grouped set first = (select min(row) from grouped where first = old.row) where first = old.row;
 end;

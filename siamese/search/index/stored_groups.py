@@ -8,18 +8,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from siamese.data.clusters import connected_groups
-from siamese.data.text import folded
-from siamese.errors import ArgumentError, DataError
+from siamese.data.clusters import answer_key, check_answers
+from siamese.data.pairs import QuestionPairs
+from siamese.errors import ArgumentError
 from siamese.search.detector import DuplicateDetector
 from siamese.search.groups import Member, bound_labels, groups_of, join_groups
 from siamese.search.index.file import settings, write_settings
 from siamese.search.index.rows import INSIDE, State, entry, rows_where
 
-# The answers with the questions' texts, in the order in which they came.
+ANSWER = ("question1", "question2", "is_duplicate")
+_FIRST_TEXT = "(select text from question where folded = {} order by row limit 1)"
+# The answers with a text of each side, in the order in which they came.
 ANSWERED_TEXTS = (
-    "select one.text, two.text, is_duplicate from answer join question one on one.row = row1 "
-    "join question two on two.row = row2 order by answer.rowid"
+    f"select {_FIRST_TEXT.format('one')}, {_FIRST_TEXT.format('two')}, is_duplicate from answer "
+    "order by rowid"
+)
+# The questions that have a text of an answer.
+ANSWERED_ROWS = (
+    "select folded, row from question where folded in (select one from answer union "
+    "select two from answer) order by row"
 )
 
 
@@ -43,11 +50,8 @@ def snapshot(
     """An index as it is, with the groups of `read_labels`, made to obey the answers, if there are any."""
     entries, groups = [*map(entry, db.execute("select * from question order by row"))], []
     if labels is not None:
-        answers = read_answers(db)
-        answers = answers[np.isin(answers[:, :2], state.rows).all(axis=1)]
-        pairs, same = np.searchsorted(state.rows, answers[:, :2]), answers[:, 2] == 1
-        rule = detector.rule(threshold)
-        labels = bound_labels(state.vectors, labels, pairs[same], pairs[~same], rule)
+        same, different = answered_places(db, state)
+        labels = bound_labels(state.vectors, labels, same, different, detector.rule(threshold))
         groups = groups_of(state.vectors, labels)
     return Snapshot(entries, state.vectors, detector, groups, threshold)
 
@@ -118,36 +122,71 @@ def extend(db: sqlite3.Connection, state: State, detector: DuplicateDetector) ->
 # ---- Answers ----
 
 
-def read_answers(db: sqlite3.Connection) -> np.ndarray:
-    """The answers, int64 [answers, 3]: two rows, and whether they are duplicates."""
-    return np.array(db.execute("select * from answer").fetchall(), np.int64).reshape(-1, 3)
+def answers_of(db: sqlite3.Connection) -> QuestionPairs:
+    """The answers as labelled pairs, in the order in which they came."""
+    rows = db.execute(ANSWERED_TEXTS).fetchall()
+    return QuestionPairs(*map(list, zip(*rows))) if rows else QuestionPairs([], [], [])
+
+
+def answered_places(db: sqlite3.Connection, state: State) -> tuple[np.ndarray, np.ndarray]:
+    """What the answers bind, as places in the index: pairs that are the same, and pairs that differ.
+
+    Both are int64 [pairs, 2]. The questions of one answered text are the same.
+    """
+    first: dict[str, int] = {}
+    same, different = [], []
+    for text, row in db.execute(ANSWERED_ROWS):
+        if first.setdefault(text, row) != row:
+            same.append((first[text], row))
+    for one, two, is_duplicate in db.execute("select * from answer"):
+        (same if is_duplicate else different).append((first[one], first[two]))
+    pairs = (np.array(rows, np.int64).reshape(-1, 2) for rows in (same, different))
+    same_places, different_places = (np.searchsorted(state.rows, rows) for rows in pairs)
+    return same_places, different_places
 
 
 def add_answers(db: sqlite3.Connection, pairs: Any, forget: bool) -> int:
-    """Writes or forgets the answers to stored questions; returns how many. DataError if they contradict."""
-    sides = pairs.question1, pairs.question2
-    texts = [list(map(folded, side)) for side in sides]
-    known = rows_where(db, "folded", {*texts[0], *texts[1]})
-    row_of = {text: row for row, _, text, *_ in known[::-1]}
-    rows = (map(row_of.get, side) for side in texts)
-    answers = [
-        (min(pair), max(pair), int(label))
-        for *pair, label in zip(*rows, pairs.is_duplicate)
-        if all(pair) and pair[0] != pair[1]
-    ]
+    """Writes or forgets the answers to stored questions; returns to how many of the pairs.
+
+    DataError where they contradict each other, or the other answers.
+    """
+    keys = list(map(answer_key, pairs.question1, pairs.question2))
+    known = {row[2] for row in rows_where(db, "folded", {text for key in keys for text in key})}
+    places = [place for place, key in enumerate(keys) if known.issuperset(key)]
     if forget:
-        query = "delete from answer where (row1, row2) = (?, ?)"
-        db.executemany(query, [answer[:2] for answer in answers])
-    else:
-        db.executemany("insert or replace into answer values (?, ?, ?)", answers)
-    stored = read_answers(db)
-    rows, ends = np.unique(stored[:, :2], return_inverse=True)
-    ends, same = ends.reshape(-1, 2), stored[:, 2] == 1
-    linked = connected_groups(len(rows), ends[same])
-    for pair in ends[~same & (linked[ends[:, 0]] == linked[ends[:, 1]])]:
-        texts = [row[3] for row in rows_where(db, "row", rows[pair].tolist())]
-        raise DataError(
-            f"The answers contradict each other: {texts[0][:80]!r} and {texts[1][:80]!r} differ, and other "
-            "answers make them duplicates. None of these answers was stored in the index; correct them."
-        )
-    return len(answers)
+        db.executemany("delete from answer where (one, two) = (?, ?)", [keys[at] for at in places])
+        return len(places)
+    new = {keys[at] for at in places}
+    earlier = answers_of(db)
+    earlier_keys = map(answer_key, earlier.question1, earlier.question2)
+    rest = [at for at, key in enumerate(earlier_keys) if key not in new]
+    parts = earlier.select(rest), pairs.select(places)
+    columns = [[*getattr(parts[0], name), *getattr(parts[1], name)] for name in ANSWER]
+    check_answers(QuestionPairs(*columns))
+    rows = [(*keys[at], int(pairs.is_duplicate[at])) for at in places if len({*keys[at]}) == 2]
+    db.executemany("insert or replace into answer values (?, ?, ?)", rows)
+    return len(places)
+
+
+def change_answer(
+    db: sqlite3.Connection,
+    pair: tuple[str, str],
+    is_duplicate: bool | None,
+    before: bool | None,
+) -> bool | None:
+    """`QuestionIndex.change_answer`."""
+    query = "select is_duplicate from answer where (one, two) = (?, ?)"
+    row = db.execute(query, answer_key(*pair)).fetchone()
+    now = None if row is None else bool(row[0])
+    if now != before or now == is_duplicate:
+        return now
+    forget = is_duplicate is None
+    label = bool(before if is_duplicate is None else is_duplicate)
+    stored = add_answers(db, QuestionPairs([pair[0]], [pair[1]], [label]), forget)
+    return is_duplicate if stored else None
+
+
+def forget_removed(db: sqlite3.Connection) -> None:
+    """Removes the answers to texts that no question has any more."""
+    for side in ("one", "two"):
+        db.execute(f"delete from answer where {side} not in (select folded from question)")

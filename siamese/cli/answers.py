@@ -1,0 +1,79 @@
+"""The answers to pairs of a list: a CSV file beside it, which several people may add to at once."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from siamese.cli.arguments import NOT_CSV
+from siamese.compat.atomic import open_atomically
+from siamese.data.clusters import answer_key, check_answers
+from siamese.data.pairs import QuestionPairs, read_pairs
+from siamese.errors import ArgumentError, DataError
+from siamese.search.display import csv_line
+
+HEADER = "question1", "question2", "is_duplicate"
+
+
+def answers_of(path: str, options: dict[str, Any]) -> QuestionPairs:
+    """The answers of a file; none where it is missing or empty. `options` are those of `read_pairs`."""
+    if not os.path.exists(path) or (os.path.isfile(path) and not os.path.getsize(path)):
+        return QuestionPairs([], [], [])
+    return read_pairs(path, **options)
+
+
+@contextlib.contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Puts the file before the DataError of a block, such as one of `check_answers`."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
+
+
+class AnswersFile:
+    """A file of answers; as of an index, `change_answer` is safe while others change it, too.
+
+    A spreadsheet may have saved the file. ArgumentError where it holds more than answers, which would be
+    lost when it is written again.
+    """
+
+    def __init__(self, path: str, options: dict[str, Any]):
+        self.path, self.options = path, options
+
+    def answers(self) -> QuestionPairs:
+        """All answers that the file has now, as labelled pairs."""
+        pairs = answers_of(self.path, self.options)
+        report = pairs.report
+        is_ours = report is None or (
+            sorted(report.columns) == sorted(HEADER) and len(pairs) == report.rows
+        )
+        if not is_ours or self.path.lower().endswith(NOT_CSV):
+            what = f"{self.path} is not a table of answers alone ({','.join(HEADER)})"
+            raise ArgumentError(f"{what}, and is not rewritten. Name another file (--answers).")
+        with naming(self.path):
+            check_answers(pairs)
+        return pairs
+
+    def change_answer(
+        self, question1: str, question2: str, is_duplicate: bool | None, before: bool | None
+    ) -> bool | None:
+        """`QuestionIndex.change_answer`; the answer is on disk when it returns."""
+        with open_atomically(self.path) as file:  # Others wait until it is closed.
+            pairs = self.answers()
+            keys = list(map(answer_key, pairs.question1, pairs.question2))
+            places = [at for at, key in enumerate(keys) if key == answer_key(question1, question2)]
+            answer = bool(pairs.is_duplicate[places[-1]]) if places else None
+            rows = list(zip(pairs.question1, pairs.question2, map(int, pairs.is_duplicate)))
+            if answer == before:
+                rows = [row for at, row in enumerate(rows) if at not in places]
+                if is_duplicate is not None:
+                    rows.append((question1, question2, int(is_duplicate)))
+                    check_answers(QuestionPairs(*map(list, zip(*rows))))
+                answer = is_duplicate
+            # UTF-8 with its mark is read as UTF-8, whatever --encoding says.
+            lines = "".join(f"{csv_line(row)}\n" for row in (HEADER, *rows)) if rows else ""
+            file.write(lines.encode("utf-8-sig" if rows else "utf-8"))
+        return answer
