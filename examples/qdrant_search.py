@@ -1,7 +1,7 @@
 """Hybrid search of an exported index in Qdrant, ranked as `siamese search` ranks.
 
-Usage: siamese index export old old.parquet
-       python examples/qdrant_search.py old.parquet old "How old are you?" [--compare queries.txt]
+Usage: siamese index export questions.db questions.parquet
+       python examples/qdrant_search.py questions.parquet questions.db "How old are you?"
 
 Qdrant finds by vectors and by words; `hybrid` joins its two lists. Qdrant runs in this process, which is
 enough for some thousand questions; for a server give QdrantClient its url. Words are sparse vectors: they
@@ -159,7 +159,7 @@ def main() -> None:
     parser.add_argument("parquet", help="the file that `siamese index export` wrote")
     parser.add_argument("index", help="the index; its model encodes the questions")
     parser.add_argument("question")
-    parser.add_argument("--database", default="questions.db", help="Qdrant's folder [%(default)s]")
+    parser.add_argument("--database", default="qdrant", help="Qdrant's folder [%(default)s]")
     parser.add_argument(
         "--compare", metavar="FILE", help="a question a line: recall@10 against the index"
     )

@@ -104,7 +104,7 @@ def search(flags: argparse.Namespace) -> Result:
     """Find the questions of an index or a list that are similar to a new one.
 
     siamese search questions.csv "How old are you?"             (a list is encoded each time)
-    siamese search old.index "How old are you?" -k 3 --json
+    siamese search questions.db "How old are you?" -k 3 --json
     """
     if flags.question == "-" or os.path.isfile(flags.question):
         way = f"For each question of a file: siamese match {quote(flags.question)} {quote(flags.index)}"

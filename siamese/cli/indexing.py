@@ -46,8 +46,8 @@ A_LIST = arg("questions", metavar="FILE", help="a list of questions, in any form
 def index_build(flags: argparse.Namespace) -> Facts:
     """Encode a list of questions, to search it and to find duplicates in it.
 
-    siamese index build questions.csv
-    siamese index build faq.jsonl --model runs/course --column title --output faq.index
+    siamese index build questions.csv --output questions.db
+    siamese index build faq.jsonl --model runs/course --column title --output faq.db
     """
     from siamese.search.index.file import IndexFile
 
@@ -79,7 +79,7 @@ def index_build(flags: argparse.Namespace) -> Facts:
 def index_add(flags: argparse.Namespace) -> Facts:
     """Add a list of questions to an index; stored questions are skipped, changed ones replaced.
 
-    siamese index add old.index more.csv
+    siamese index add questions.db more.csv
     """
     with opened(flags.index, flags, stored=True) as (index, detector):
         column, built = flags.column, index.reading
@@ -111,8 +111,8 @@ def index_add(flags: argparse.Namespace) -> Facts:
 def index_remove(flags: argparse.Namespace) -> Facts:
     """Remove questions from an index by their ids.
 
-    siamese index remove old.index --ids 7 12
-    siamese index remove old.index ids.csv
+    siamese index remove questions.db --ids 7 12
+    siamese index remove questions.db ids.csv
     """
     ids = flags.ids
     if ids is not None:
@@ -133,7 +133,7 @@ def index_remove(flags: argparse.Namespace) -> Facts:
 def index_export(flags: argparse.Namespace) -> Facts:
     """Write an index as a Parquet file, for engines beyond one machine.
 
-    siamese index export old.index old.parquet       (id, question, columns, vector; needs pyarrow)
+    siamese index export questions.db questions.parquet       (id, question, columns, vector; needs pyarrow)
     """
     if not flags.output.lower().endswith(".parquet"):
         raise ArgumentError(f"{flags.output}: an index is written as Parquet. Name the file so.")
@@ -157,7 +157,7 @@ def duplicates(flags: argparse.Namespace) -> Result:
     """Find the groups of duplicates in an index or a list of questions, as CSV.
 
     siamese duplicates posts.csv --keep created_at=min --output groups.csv
-    siamese duplicates old.index --threshold 0.85 --regroup     (an index stores its groups)
+    siamese duplicates questions.db --threshold 0.85 --regroup     (an index stores its groups)
     """
     claim(flags.output, flags)
     with opened(flags.index, flags) as (index, detector):
@@ -274,10 +274,10 @@ def _ranking(shot: Any, flags: argparse.Namespace) -> dict[str, Any]:
 def serve(flags: argparse.Namespace) -> None:
     """Serve a page and a JSON API that search an index and change it.
 
-    siamese serve old.index                  (needs the packages of the extra serve)
+    siamese serve questions.db               (needs the packages of the extra serve)
     siamese serve questions.csv              (a list of questions; what is added is lost at the end)
     siamese serve                            (300 questions written by hand, to look at the page)
-    SIAMESE_API_KEY=... siamese serve old.index --host 0.0.0.0   (clients send Authorization: Bearer ...)
+    SIAMESE_API_KEY=... siamese serve questions.db --host 0.0.0.0   (clients send Authorization: Bearer ...)
     """
     if flags.json:
         raise ArgumentError("The server answers in JSON by itself; leave --json out.")

@@ -68,7 +68,7 @@ def evaluate(flags: argparse.Namespace) -> Result:
     """Measure a model on labelled pairs, or the search of an index on queries with known answers.
 
     siamese evaluate runs/course --questions questions.csv
-    siamese evaluate old.index --queries new.csv --relevant known.csv
+    siamese evaluate questions.db --queries new.csv --relevant known.csv
     """
     from siamese.evaluation.report import Evaluation
 
@@ -156,7 +156,7 @@ def _on_queries(flags: argparse.Namespace) -> Result:
 def threshold(flags: argparse.Namespace) -> Result:
     """Fit the threshold of a model or an index to a few labels of your own.
 
-    siamese threshold old.index --label 30                    (asks about pairs of the index's questions)
+    siamese threshold questions.db --label 30                    (asks about pairs of the index's questions)
     siamese threshold use --answers labelled.csv --output model.safetensors    (makes a model of an encoder)
     """
     target, kind = flags.index, reading.kind_of(flags.index)

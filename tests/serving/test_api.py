@@ -39,8 +39,8 @@ def build(detector=None, **options):
 @pytest.fixture
 def path(tmp_path):
     model = make_detector(threshold=0.9).save(tmp_path / "model.safetensors")
-    build(columns=COLUMNS, path=tmp_path / "old.db", model=model).close()
-    return tmp_path / "old.db"
+    build(columns=COLUMNS, path=tmp_path / "questions.db", model=model).close()
+    return tmp_path / "questions.db"
 
 
 @pytest.fixture(scope="module")
