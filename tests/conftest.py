@@ -4,7 +4,9 @@ import csv
 import io
 import os
 import random
+import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import hypothesis
@@ -16,7 +18,9 @@ import siamese
 from siamese.cli.main import main
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-QUORA = Path(__file__).resolve().parents[2] / "shared" / "data" / "quora"
+ROOT = Path(__file__).resolve().parents[1]
+QUORA = ROOT.parent / "shared" / "data" / "quora"
+CACHE = re.compile(r"/?(\.\w+_cache|\.hypothesis|__pycache__|\.venv[\w-]*|[\w.]+\.egg-info)/")
 SKIPS = Path(__file__).parent / "helpers" / "allowed_skips.txt"
 
 
@@ -25,16 +29,36 @@ def pytest_configure(config):
         os.environ.setdefault("NPROC", "1")
     hypothesis.settings.register_profile("any machine", deadline=None)  # however busy it is
     hypothesis.settings.load_profile("any machine")
+    config.files_before = files_of_the_repository()
     # As the commands do: no test compiles what another has compiled before.
     siamese.keep_memory()
     siamese.compat.after_import("jax", lambda module: siamese.enable_compile_cache())
 
 
+def files_of_the_repository():
+    """The changed, new and ignored files of the repository, but those of caches."""
+    command = ["git", "status", "--porcelain", "--ignored"]
+    try:
+        status = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    except OSError:  # There is no git.
+        return set()
+    return {line for line in status.stdout.splitlines() if not CACHE.search(line)}
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session):
-    """Where CI is set a skip for a reason that is not listed fails the run."""
+    """Names files that tests left in the repository; where CI is set they fail the run.
+
+    There a skip for a reason that is not listed fails it, too.
+    """
     terminal = session.config.pluginmanager.get_plugin("terminalreporter")
-    if not os.environ.get("CI") or hasattr(session.config, "workerinput") or terminal is None:
+    if hasattr(session.config, "workerinput") or terminal is None:
+        return
+    for line in sorted(files_of_the_repository() - session.config.files_before):
+        terminal.write_line(f"\nWRITTEN INTO THE REPOSITORY {line}", red=True)
+        if os.environ.get("CI"):
+            session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
+    if not os.environ.get("CI"):
         return
     lines = SKIPS.read_text("utf-8").splitlines()
     allowed = [line for line in lines if line and not line.startswith("#")]

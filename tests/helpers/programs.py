@@ -20,14 +20,14 @@ COMPILED = {
 
 
 def without(*packages):
-    """Code in front of a program: packages that cannot be found, whether installed or not."""
+    """Code in front of a program: packages that are not found, as where they are not installed."""
     return f"""
-import importlib.abc, sys
-class NotInstalled(importlib.abc.MetaPathFinder):
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {packages}:
-            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
-sys.meta_path.insert(0, NotInstalled())
+import sys
+from importlib.machinery import PathFinder
+find = PathFinder.find_spec
+def found(name, path=None, target=None):
+    return None if name.partition(".")[0] in {packages} else find(name, path, target)
+PathFinder.find_spec = found
 import siamese
 """
 
