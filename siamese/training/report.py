@@ -93,9 +93,12 @@ def unseparated(cosines: np.ndarray, labels: np.ndarray) -> str:
     error = np.sqrt((n + 1) / (12 * duplicates * (n - duplicates)))
     if spread > LEAST_SPREAD and roc_auc > 0.5 + 2 * error:
         return ""
+    if spread <= LEAST_SPREAD:
+        reason = f"nine in ten cosines lie within {spread:.4f}, and the ROC AUC is {roc_auc:.3f}"
+    else:
+        reason = f"the ROC AUC is {roc_auc:.3f}, and chance alone can give that on {n:,} pairs"
     return (
-        "The model does not separate duplicates from other pairs: on the held-out pairs nine in ten "
-        f"cosines lie within {spread:.4f}, and the ROC AUC is {roc_auc:.3f}. It has no calibration; no "
-        "labels stand behind its threshold, the course's. Train longer, or try --set "
-        "lstm_bias=forget_gate."
+        f"The model does not separate duplicates from other pairs: on the held-out pairs {reason}. It has "
+        "no calibration, and its threshold is the course's, not fitted to labels. Train longer, or with "
+        "more labels."
     )

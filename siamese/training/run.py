@@ -56,6 +56,7 @@ _MAY_CHANGE = {"steps", "epochs", "eval_every", "checkpoint_every", "patience"}
 # A loss that stays on the plateau for so long counts as collapsed. Every run of the course's model starts
 # there and leaves it in a few hundred steps: Trax's LSTM adds its forget bias to all four gates.
 COLLAPSE_STEPS = 600
+LONG_WARMUP = 1000  # steps that help against a collapse
 
 
 class Trainer:
@@ -223,10 +224,14 @@ class Trainer:
         # Within 2 %: in the edition of 2023 rounding masks all negatives of about one row a batch.
         stays = stays and all(abs(loss - level) < 0.02 * level for loss in last)
         if stays and not self._collapsed:
+            advice = ["a smaller --learning-rate"]  # and what the run has not tried itself
+            if self.config.lstm_bias != "forget_gate":
+                advice.insert(0, "--set lstm_bias=forget_gate")
+            if self.config.warmup_steps < LONG_WARMUP:
+                advice.append(f"--set warmup_steps={LONG_WARMUP}")
             logger.warning(
                 f"The loss has stayed at {last[-1]:.3f} for {COLLAPSE_STEPS} steps: all questions have "
-                "almost the same vector (collapse). Try --set lstm_bias=forget_gate, a smaller "
-                "--learning-rate, --set warmup_steps=1000, or another --seed."
+                f"almost the same vector (collapse). Try {', '.join(advice)}, or another --seed."
             )
         self._collapsed = stays
 

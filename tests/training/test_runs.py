@@ -168,6 +168,27 @@ def test_a_collapsed_run_is_reported_once(corpus, caplog, edition, monkeypatch):
     assert model.predict("How old?", "How old?")
 
 
+def test_a_tiny_run_gets_no_advice_that_it_has_followed_or_that_is_not_the_reason(corpus, caplog):
+    """Its cosines are far apart, and its preset starts the LSTM's bias at the forget gate."""
+    trainer = trainer_of(corpus, CONFIGS["best"], learning_rate=0.0, steps=2)
+    trainer.train()
+    trainer.evaluate(corpus.test)
+    assert "does not separate duplicates from other pairs" in caplog.text
+    assert "nine in ten" not in caplog.text and "lstm_bias" not in caplog.text
+
+
+def test_a_collapsed_run_is_not_advised_to_do_what_it_does(corpus, caplog, monkeypatch):
+    monkeypatch.setattr("siamese.training.run.COLLAPSE_STEPS", 5)
+    stuck = {"d_model": 32, "batch_size": 32, "learning_rate": 0.0, "steps": 9}
+    for changes, new in (({}, True), ({"lstm_bias": "forget_gate", "warmup_steps": 2000}, False)):
+        caplog.clear()
+        trainer = trainer_of(corpus, **stuck, **changes)
+        trainer._train_step = lambda state, batch: (state, {"loss": np.float32(0.5)})
+        trainer.train()
+        assert "(collapse)" in caplog.text
+        assert ("lstm_bias" in caplog.text) == ("warmup_steps" in caplog.text) == new
+
+
 def test_a_loss_that_is_not_a_number_ends_the_run_and_the_checkpoint_stays(corpus, run):
     trainer, before = trainer_of(corpus, output=run), contents(run)
     trainer.state.weights["embedding"] *= np.inf
