@@ -1,1 +1,1 @@
-"""Answers: the detector, the index of questions, groups of duplicates, one-shot classes."""
+"""Answers: the detector, the index of questions, groups of duplicates, explanations."""
