@@ -110,9 +110,14 @@ def load(flags: argparse.Namespace, kinds: set[str]) -> dict[str, tuple[list, in
     return batches
 
 
+def trained_sides(batch: tuple) -> tuple:
+    """The sides of all pairs of a training step, [pairs, length] each; for `best` labelled pairs, too."""
+    return (*batch[:2], *batch[3:5])
+
+
 def gflop(batches: list) -> float:
     """Products of a training step over all tokens: 2 * (2 d) * (4 d) forward, twice that backward."""
-    tokens = sum(side.size for batch in batches for side in batch[:2])
+    tokens = sum(side.size for batch in batches for side in trained_sides(batch))
     return tokens * 3 * 2 * 2 * D_MODEL * 4 * D_MODEL / 1e9
 
 
@@ -154,7 +159,8 @@ def pooled(runs: list[dict], name: str, batches: list) -> dict:
     good = [run for run in runs if "error" not in run]
     if not good:
         return runs[0]
-    pairs = sum(len(batch[0]) for batch in batches)
+    pairs = sum(len(side) for batch in batches for side in trained_sides(batch)) / 2
+    questions = sum(len(side) for batch in batches for side in batch[:2])  # that are encoded
 
     def seconds(part, pick):
         return float(pick(np.concatenate([run[part] for run in good]), axis=0).sum())
@@ -164,8 +170,8 @@ def pooled(runs: list[dict], name: str, batches: list) -> dict:
     return {
         "train_pairs_per_s": pairs / train,
         "best_train_pairs_per_s": pairs / seconds("train", np.min),
-        "encode_questions_per_s": 2 * pairs / seconds("encode", np.median),
-        "best_encode_questions_per_s": 2 * pairs / seconds("encode", np.min),
+        "encode_questions_per_s": questions / seconds("encode", np.median),
+        "best_encode_questions_per_s": questions / seconds("encode", np.min),
         "step_ms": 1000 * train / len(batches),
         "gflops": gflop(batches) * LSTMS.get(name, 1) / train,
         "cpu_ms": 1000 * seconds("train_cpu", np.median) / len(batches),
@@ -256,7 +262,8 @@ def main() -> None:
     data += f", {flags.batches} batches of 256 pairs, vocabulary {batches['course'][1]:,}"
     if "best" in batches:
         (first, *_), vocab = batches["best"]
-        data += f" (best preset: {2 * len(first[0])} pairs, vocabulary {vocab:,})"
+        pairs = sum(map(len, trained_sides(first))) // 2
+        data += f" (best preset: {pairs} pairs, vocabulary {vocab:,})"
     names = re.findall(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.M)
     processor = (names or [platform.machine()])[0]  # An ARM's cpuinfo names no model.
     result = {"cores": len(os.sched_getaffinity(0)), "processor": processor, "data": data}
