@@ -86,6 +86,47 @@ def test_what_cannot_be_asked_or_stored_is_refused(detector):
     assert index.add("rice").ids == ["10"]
 
 
+NUMBERS = {
+    "seventeen nines": "9" * 17,
+    "eighteen nines": "9" * 18,
+    "nineteen nines": "9" * 19,
+    "the first number of eighteen digits": "1" + "0" * 17,
+    "twenty digits": "12345678901234567890",
+    "more digits than Python reads": "9" * 5000,
+    "leading zeros": "007",
+    "a negative number": "-5",
+    "other digits": "٩٩",
+    "a superscript": "²",
+    "a number with a point": "4.0",
+    "the next number": "1",
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_additions_without_ids_get_free_numbers(detector, tmp_path, name, in_memory):
+    path = None if in_memory else tmp_path / "i"
+    stored = NUMBERS[name]
+    with QuestionIndex.build(detector, ["how far"], ids=[stored], path=path) as index:
+        for text in ("rice", "cook", "best way"):
+            assert index.add(text).added == 1
+        index.add(["age", "old"], ids=[str(2 + int(index.entries[-1]["id"])), "x"])
+        index.add(["what is", "the way", "learn"])
+        ids = [entry["id"] for entry in index.entries]
+        assert len({*ids}) == len(ids) == 9
+        index.remove(ids[1:])
+        assert not {*index.add(["rice", "cook"]).ids} & {*ids}
+
+
+def test_two_that_number_the_questions_of_one_index(detector, path):
+    one, two = (QuestionIndex.open(path, detector) for _ in range(2))
+    one.add("rice", ids=["9" * 17])
+    for index, text in zip([one, two] * 3, random_questions(6)):
+        index.add(text)
+    ids = [entry["id"] for entry in one.entries]
+    assert len({*ids}) == len(ids) == len(two)
+
+
 def test_odd_questions_ids_and_columns_survive(detector, tmp_path):
     odd = [text for text in ODD.values() if text.strip()]
     valid = [text.encode("utf-8", "replace").decode() for text in odd]  # no half surrogate pairs

@@ -54,6 +54,7 @@ PROBLEMS = (
         "it cannot be written there. Change the permissions, or copy it elsewhere.",
     ),
     ("SQLITE_NOTADB", NO_INDEX),
+    ("SQLITE_CONSTRAINT", "a change contradicts what it holds ({}). Nothing was changed."),
     ("SQLITE_IOERR", "the disk reports an error ({}). Check the disk and its free space."),
     ("", f"it is damaged ({{}}). {REMAKE}"),
 )

@@ -26,6 +26,7 @@ from siamese.search.index.ranking import WordCounts, stems_of
 
 INSIDE = "in (select value from json_each(?))"
 AT_ONCE = 256  # vectors that are read together
+COUNTED_DIGITS = 18  # of an id that the numbers of later questions follow; longer ones are skipped
 SPARE = 1024  # vectors that have a place beside those there are, so that a few can be added
 
 
@@ -178,6 +179,19 @@ def compared(
     return new, replaced, changed, list(ids)
 
 
+def next_ids(db: sqlite3.Connection, count: int) -> list[str]:
+    """The next numbers that no stored question has as its id; the index gives each of them once."""
+    number = settings(db)["next_id"]
+    ids: list[str] = []
+    while len(ids) < count:
+        numbers = list(map(str, range(number, number + count - len(ids))))
+        taken = {i for _, i, *_ in rows_where(db, "id", numbers)}
+        ids += [i for i in numbers if i not in taken]
+        number += len(numbers)
+    write_settings(db, next_id=number)
+    return ids
+
+
 def insert(
     db: sqlite3.Connection, questions: list[str], ids: Any, columns: Any, vectors: Any, stored=True
 ) -> tuple[list[str], State]:
@@ -186,10 +200,12 @@ def insert(
     Ids and columns are as `checked` makes them, vectors float32 [n, d]. Only where `stored` are stems and
     vectors written.
     """
-    following = settings(db)["next_id"]
-    ids = ids or list(map(str, range(following, following + len(questions))))
-    numbers = [int(i) + 1 for i in ids if i.isdecimal() and len(i) < 18]
-    write_settings(db, next_id=max([following, *numbers]))
+    if ids is None:
+        ids = next_ids(db, len(questions))
+    else:
+        numbers = [int(i) for i in ids if i.isdecimal() and len(i) <= COUNTED_DIGITS]
+        next_id = max([settings(db)["next_id"], *(number + 1 for number in numbers)])
+        write_settings(db, next_id=next_id)
     rows, texts = np.arange(len(ids)) + last_row(db) + 1, list(map(folded, questions))
     entries = zip(rows.tolist(), ids, texts, questions, columns or repeat("{}"))
     db.executemany("insert into question values (?, ?, ?, ?, ?)", entries)
