@@ -1,0 +1,188 @@
+"""How well duplicates are found in a help desk's export, before and after thirty answers.
+
+    python benchmarks/helpdesk.py --data tickets.csv --truth truth.csv [--encoding cp1252]
+
+The truth has the column `problem` beside the ids: tickets of one problem are duplicates. Printed are
+
+- of all pairs as `siamese duplicates --pairs` ranks them: average precision, best F1 and its precision and
+  recall, how many of the first 50 are right;
+- F1 of the pairs above the threshold after thirty answers from the truth, in twenty draws (each shuffles
+  the list): mean and worst, precision and recall in the mean;
+- for how many problems `match -k 3` finds another ticket of the problem, asked for by its first ticket.
+
+`--column` and `--keep-repeated` are those of the command; `--output` writes the figures as JSON.
+"""
+
+import argparse
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import precision_recall_curve
+
+from siamese import DuplicateDetector, QuestionIndex
+from siamese.data.pairs import QuestionPairs
+from siamese.data.questions import QuestionList, read_questions
+from siamese.errors import SiameseError
+from siamese.evaluation.asking import next_candidate, similar_candidates
+
+FIRST = 50  # pairs as ranked of which the right ones are counted
+MATCHES = 3  # other tickets that are looked at for each problem
+
+
+def read_truth(path: Path, id_column: str) -> dict[str, str]:
+    """The problem of each ticket, by its id."""
+    truth = read_questions(path, column="problem", id_column=id_column)
+    return dict(zip(truth.ids, truth.questions))
+
+
+def all_scores(index: QuestionIndex) -> np.ndarray:
+    """What pairs are ranked by, float32 [n, n]."""
+    return index.vectors @ index.vectors.T
+
+
+def pair_figures(scores: np.ndarray, problems: list[str]) -> dict[str, float]:
+    """How the pairs of one problem rank among all pairs."""
+    same = np.equal.outer(problems, problems)
+    upper = np.triu_indices(len(problems), 1)
+    right, ranks = same[upper], scores[upper]
+    order = np.argsort(-ranks, kind="stable")
+    precision, recall, cuts = precision_recall_curve(right, ranks)
+    f1 = 2 * precision * recall / np.maximum(precision + recall, 1e-9)
+    best = int(f1[:-1].argmax())
+    return {
+        "pairs": int(right.sum()),
+        "average_precision": float(-np.sum(np.diff(recall) * precision[:-1])),
+        "best_f1": f1[best],
+        "best_precision": precision[best],
+        "best_recall": recall[best],
+        "best_cut": cuts[best],
+        f"right_of_first_{FIRST}": int(right[order[:FIRST]].sum()),
+    }
+
+
+def above_threshold(scores: np.ndarray, problems: list[str], cut: float) -> dict[str, float]:
+    """Precision, recall and F1 of the pairs above a threshold."""
+    upper = np.triu_indices(len(problems), 1)
+    right = np.equal.outer(problems, problems)[upper]
+    chosen = scores[upper] > cut
+    hits = int((right & chosen).sum())
+    precision = hits / max(1, int(chosen.sum()))
+    recall = hits / int(right.sum())
+    return {"f1": 2 * hits / (chosen.sum() + right.sum()), "precision": precision, "recall": recall}
+
+
+def answered(
+    index: QuestionIndex, problem_of: dict[str, set[str]], count: int
+) -> tuple[np.ndarray, float, int]:
+    """Scores and threshold after some answers from the truth, and how many of these were yes."""
+    candidates = similar_candidates(index)
+    detector = index.detector
+    answers: list[tuple[str, str, int]] = []
+    while len(answers) < count:
+        candidate = next_candidate(candidates, answers, [], detector)
+        if candidate is None:
+            break
+        first, second = candidate[1:]
+        answers.append((first, second, int(bool(problem_of[first] & problem_of[second]))))
+    pairs = QuestionPairs(*([answer[at] for answer in answers] for at in range(3)))
+    yes = sum(answer[2] for answer in answers)
+    try:
+        threshold = detector.fitted(pairs, resamples=0).threshold
+    except SiameseError:  # No threshold tells them apart.
+        threshold = detector.threshold
+    return all_scores(index), threshold, yes
+
+
+def answer_figures(
+    detector: DuplicateDetector,
+    questions: QuestionList,
+    problems: list[str],
+    count: int,
+    draws: int,
+) -> dict[str, Any]:
+    """What is found after some answers, in the mean and the worst of some draws."""
+    problem_of: dict[str, set[str]] = defaultdict(set)
+    for text, problem in zip(questions.questions, problems):
+        problem_of[text].add(problem)
+    results = []
+    yes = []
+    for draw in range(draws):
+        order = np.random.default_rng(draw).permutation(len(problems))
+        texts = [questions.questions[at] for at in order]
+        ids = [questions.ids[at] for at in order]
+        with QuestionIndex.build(detector, texts, ids=ids) as index:
+            scores, threshold, right = answered(index, problem_of, count)
+        shuffled = [problems[at] for at in order]
+        results.append(above_threshold(scores, shuffled, threshold))
+        yes.append(right)
+    f1 = [result["f1"] for result in results]
+    return {
+        "f1_mean": np.mean(f1),
+        "f1_worst": np.min(f1),
+        "precision": np.mean([result["precision"] for result in results]),
+        "recall": np.mean([result["recall"] for result in results]),
+        "yes": np.mean(yes),
+    }
+
+
+def matched(index: QuestionIndex, questions: QuestionList, problems: list[str]) -> dict[str, int]:
+    """For how many problems the nearest other tickets of its first one hold another of it."""
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, problem in enumerate(problems):
+        places[problem].append(place)
+    several = {name: rows for name, rows in places.items() if len(rows) > 1}
+    asked = [rows[0] for rows in several.values()]
+    texts = [questions.questions[at] for at in asked]
+    problem_of = dict(zip(questions.ids, problems))
+    hits = 0
+    found = index.search(texts, MATCHES + 1, mode="vectors")
+    for name, at, best in zip(several, asked, found):
+        others = [hit.id for hit in best if hit.id != questions.ids[at]][:MATCHES]
+        hits += any(problem_of[other] == name for other in others)
+    return {"problems": len(several), "matched": hits}
+
+
+def main() -> None:
+    """Measures a list and prints the figures."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--data", type=Path, required=True, help="the export")
+    parser.add_argument("--truth", type=Path, required=True, help="id and problem of each ticket")
+    parser.add_argument("--encoding", default="cp1252")
+    parser.add_argument("--id-column", default="Ticket-ID")
+    parser.add_argument("--column")
+    parser.add_argument("--keep-repeated", action="store_true")
+    parser.add_argument("--model", default="use")
+    parser.add_argument("--labels", type=int, default=30)
+    parser.add_argument("--draws", type=int, default=20)
+    parser.add_argument("--output", type=Path)
+    flags = parser.parse_args()
+    options = {"column": flags.column, "id_column": flags.id_column, "encoding": flags.encoding}
+    if flags.keep_repeated:
+        options["keep_repeated"] = True
+    questions = read_questions(flags.data, **options)
+    truth = read_truth(flags.truth, flags.id_column)
+    problems = [truth[own] for own in questions.ids]
+    detector = DuplicateDetector.load(flags.model)
+    figures: dict[str, Any] = {"questions": len(problems), "column": questions.column}
+    with QuestionIndex.build(detector, questions.questions, ids=questions.ids) as index:
+        figures |= pair_figures(all_scores(index), problems)
+        figures |= matched(index, questions, problems)
+    if flags.draws:
+        options = {"count": flags.labels, "draws": flags.draws}
+        after = answer_figures(detector, questions, problems, **options)
+        figures |= {f"after_{flags.labels}_{name}": value for name, value in after.items()}
+    rounded = {
+        name: value if isinstance(value, (str, int)) else round(float(value), 4)
+        for name, value in figures.items()
+    }
+    text = json.dumps(rounded, indent=1)
+    print(text)
+    if flags.output:
+        flags.output.write_text(f"{text}\n")
+
+
+if __name__ == "__main__":
+    main()
