@@ -15,7 +15,7 @@ from siamese.data.readers.tables import as_list
 from siamese.data.text import cleaned, folded, without_greeting
 from siamese.errors import ArgumentError, DataError
 
-_BEFORE_MARK = re.compile(r"\s+(?=[?!.,;:])")
+_BEFORE_MARK = re.compile(" (?=[?!.,;:])")  # of folded text, whose blanks are single
 MOST_PAIRED = 2000  # questions of a cluster: all pairs of more would fill the memory
 
 

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import re
 import unicodedata
+from collections import defaultdict
+from itertools import chain
+from typing import Literal
+
+LONGEST_TEXT = 1 << 18  # characters of a cleaned text; no model reads those after them
+
+# These patterns meet the texts of strangers, so their time must grow with the text's
+# length alone. Where two repetitions could share characters, the first is possessive (*+,
+# ++, ?+), and a tag ends before the next "<". Tags have patterns, too: of five parsers four
+# take quadratic time, and all of them read the "List<String>" of a post as a tag
+# (docs/topics/decisions.md).
 
 # Colours of a terminal, controls, soft hyphens, joiners, directions, fillers, variations, marks, tags.
 _INVISIBLE = re.compile(
-    "\x1b\\[[\\d;]*[A-Za-z]|[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\x1b\\[[\\d;]*+[A-Za-z]|[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffc\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 _BREAK = re.compile("[\x0b\x1c-\x1f\x85\u2800]|_x000D_")  # as Word and Excel break lines: a blank
@@ -18,31 +30,51 @@ _BLOCK = (
     "article|aside|blockquote|body|br|center|dd|details|div|dl|dt|figure|footer|h[1-6]|head|header|hr|html|"
     "img|li|main|nav|o:p|ol|p|pre|section|summary|svg|table|tbody|td|tfoot|th|thead|tr|ul"
 )
-_INLINE_TAG = re.compile(  # A page's head or style sheet goes with its text.
-    r"(?is)(?:^|(?<=>))\s*<(head|script|style)\b(?:(?!<\1\b).)*?</\1\s*>"
-    rf"|</?(?:{_INLINE})(?:\s[^<>]*)?/?>|<!--(?:(?!<!--).)*?-->"
+# Of a whole page or mail; alone they are no markup.
+_OF_PAGE = (
+    "base|button|caption|col|colgroup|fieldset|form|input|label|legend|link|meta|title|xml"
+    r"|[ovw]:\w+"
 )
-_BLOCK_TAG = re.compile(rf"\s*</?(?:{_BLOCK})(?:\s[^<>]*)?/?>\s*", re.IGNORECASE)
+# Up to the tag's end: ">" in the quotes of a value is none.
+_ATTRIBUTES = r"""(?:\s(?:[^<>=]++|=\s*+(?:"[^"<]*+"|'[^'<]*+')|=)*+)?+/?>"""
+_INLINE_TAG = re.compile(  # A page's head or style sheet goes with its text.
+    r"(?is)(?:\A|(?<=>))\s*+<(head|script|style)\b(?:(?!<\1\b).)*?</\1\s*+>"
+    rf"|</?(?:{_INLINE}){_ATTRIBUTES}|<!--(?:(?!<!--).)*?-->"
+    r"|<(?:!doctype|\?xml|!\[)\b[^<>]*+>"
+)
+_BLOCK_TAG = re.compile(rf"</?(?:{_BLOCK}|{_OF_PAGE}){_ATTRIBUTES}", re.IGNORECASE)
 # Markup has an end tag, a tag of a block at the start, a break after a word, an attribute before a word, or
 # a comment that has words or touches some. A question about a tag, "what is <br> for?", has none of these.
 _MARKUP = re.compile(
-    rf"</(?:{_INLINE}|{_BLOCK}|script|style)\s*>|^\s*<(?:{_BLOCK})(?:\s[^<>]*)?>|(?<=\S)<w?br\s*/?>|<br\s*/>"
-    rf"|<(?:{_INLINE}|{_BLOCK})\s+[\w-]+\s*=[^<>]*>(?=\S)|<!--\s*[^\s-]|(?<=\S)<!--",
+    rf"</(?:{_INLINE}|{_BLOCK}|script|style)\s*+>"
+    rf"|\A\s*+<(?:{_BLOCK})(?:\s[^<>]*+)?+>"
+    r"|(?<=\S)<w?br\s*+/?>|<br\s*+/>"
+    rf"|<(?:{_INLINE}|{_BLOCK})\s++[\w-]++\s*+=[^<>]*+>(?=\S)"
+    r"|<!--\s*+[^\s-]|(?<=\S)<!--",
     re.IGNORECASE,
 )
 _WHOM = "all|community|dear|everybody|everyone|experts?|folks|friends?|guys|madam|sir|support|team|there"
 _GREETING = re.compile(
-    r"\A\s*(?:(?:(?:hi|hiya|hello|hey|dear|greetings|good (?:morning|afternoon|evening|day))"
-    rf"(?: (?:{_WHOM}|and|or))*\s*[,.!:]+|(?:re|fwd?|aw|wg)(?:\[\d+\])?:)(?:\s+|$))+",  # "Re:" of a mail
+    r"\A\s*+(?:(?:"
+    r"(?:hi|hiya|hello|hey|dear|greetings|good (?:morning|afternoon|evening|day))"
+    rf"(?: (?:{_WHOM}|and|or))*+\s*+[,.!:]++"
+    r"|(?:re|fwd?|aw|wg)(?:\[\d++\])?+:"  # "Re:" of a mail
+    r")(?:\s++|$))++",
     re.IGNORECASE,
 )
 _THANKS = re.compile(
-    r"(?<=[.?!])\s*(?:(?:(?:many |kind |best )?(?:thanks|thank you|thx|cheers|regards|greetings)"
-    r"(?: in advance| a lot| so much| very much|,[^.?!\n]{0,30})?|please help(?: me| us)?"
-    r"|any help (?:is|would be) (?:much )?(?:appreciated|great|welcome))\s*(?:[.!]+\s*|$))+$",
+    r"(?<=[.?!])\s*+(?:(?:"
+    r"(?:many |kind |best )?+(?:thanks|thank you|thx|cheers|regards|greetings)"
+    r"(?: in advance| a lot| so much| very much|,[^.?!\n]{0,30}+)?+"
+    r"|please help(?: me| us)?+"
+    r"|any help (?:is|would be) (?:much )?+(?:appreciated|great|welcome)"
+    r")\s*+(?:[.!]++\s*+|$))++$",
     re.IGNORECASE,
 )
 _LONGEST_THANKS = 100  # characters
+Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
+_MANY = 30  # accents of one letter; no language writes so many
+_SHORT = 1_000  # characters, of which it does not matter how many are accents
 _STRAIGHT = str.maketrans(
     {
         **dict.fromkeys("‘’‚‛′´ʼ‹›", "'"),
@@ -66,13 +98,53 @@ def cleaned(text: str) -> str:
         text = text.capitalize()
     if text.isprintable() and text.isascii():
         return text
-    return unicodedata.normalize("NFC", _INVISIBLE.sub("", _BREAK.sub(" ", text)))
+    return normalized(_INVISIBLE.sub("", _BREAK.sub(" ", text)), "NFC")
 
 
 def _without_tags(text: str) -> str:
     if "<" in text and _MARKUP.search(text):
-        return _BLOCK_TAG.sub(" ", _INLINE_TAG.sub("", text)).strip()
+        parts = _BLOCK_TAG.split(_INLINE_TAG.sub("", text))
+        return " ".join(map(str.strip, parts)).strip()
     return text
+
+
+def normalized(text: str, form: Form) -> str:
+    """`unicodedata.normalize` of a text to NFC or NFKC, in linear time.
+
+    Python sorts the accents of one letter by insertion: 80,000 of them take ten seconds.
+    Here a long run of accents is in order before Python sees it.
+    """
+    if len(text) > _SHORT and not text.isascii():
+        apart: Form = "NFD" if form == "NFC" else "NFKD"
+        text = _long_run(apart).sub(lambda run: _in_order(run[0], apart), text)
+    return unicodedata.normalize(form, text)
+
+
+@functools.cache
+def _long_run(form: Form) -> re.Pattern[str]:
+    """A long run of characters that are accents, or decompose into accents."""
+    accents = (
+        chr(code)
+        for code in range(0x300, 0x20000)  # All of them are among these.
+        if _class_in(chr(code), form)
+    )
+    return re.compile(f"[{''.join(accents)}]{{{_MANY},}}+")
+
+
+def _class_in(character: str, form: Form) -> int:
+    """The combining class of a character, or of the first one of its decomposition."""
+    if unicodedata.decomposition(character):
+        character = unicodedata.normalize(form, character)[0]
+    return unicodedata.combining(character)
+
+
+def _in_order(accents: str, form: Form) -> str:
+    """Accents decomposed and sorted by class; those of one class keep their order."""
+    by_class = defaultdict(list)
+    for accent in accents:
+        for part in unicodedata.normalize(form, accent):
+            by_class[unicodedata.combining(part)].append(part)
+    return "".join(chain.from_iterable(by_class[number] for number in sorted(by_class)))
 
 
 def has_words(text: str) -> bool:
@@ -100,5 +172,5 @@ def folded(text: str) -> str:
     """Cleaned text without differences of case, blanks, quotes, dashes, compatibility characters (NFKC)."""
     text = cleaned(text)
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text.translate(_STRAIGHT)).translate(_STRAIGHT)
+        text = normalized(text.translate(_STRAIGHT), "NFKC").translate(_STRAIGHT)
     return " ".join(text.split()).casefold().replace("`", "'")

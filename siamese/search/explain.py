@@ -5,20 +5,20 @@ from __future__ import annotations
 import functools
 import re
 from typing import Any, NamedTuple
-from unicodedata import normalize
 
 from siamese.data.readers.tables import text_list
-from siamese.data.text import cleaned, straightened, without_greeting
+from siamese.data.text import cleaned, normalized, straightened, without_greeting
 from siamese.errors import DataError
 from siamese.search.detector import MAX_TOKENS, DuplicateDetector
 from siamese.search.display import harmless, rounded
 
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_NUMBER = re.compile(r"\d++(?:[.,:]\d++)*+")
 _COUNTS = {"two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7"}
 _BARE = re.compile(r"\b(are|ca|could|did|do|does|had|has|have|is|should|was|were|wo|would)nt\b")
 # Two words or numbers on either side of a word of direction.
 _DIRECTION = re.compile(
-    r"(?<![\w.])([\w.]*\w)(?=\s+(from|into|to|vs\.?|versus)\s+(?:(?:an?|my|the)\s+)?([\w.]*\w))"
+    r"(?<![\w.])(\.*+\w++(?:\.++\w++)*+)(?=\s++(from|into|to|vs\.?|versus)\s++"
+    r"(?:(?:an?|my|the)\s++)?(\.*+\w++(?:\.++\w++)*+))"
 )
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")  # 1,000 is 1000
 _WORD = re.compile(r"[^\W\d_][\w']*")
@@ -118,7 +118,7 @@ def differences(question1: str, question2: str) -> list[str]:
 @functools.lru_cache(1 << 14)  # A text stands in many pairs.
 def _parts(text: str) -> tuple[list[str], list[str], list[str], list[tuple], set[str]]:
     """A text's numbers, negations, words, words beside those of direction, and names."""
-    text = _THOUSANDS.sub("", straightened(normalize("NFKC", cleaned(text)))).replace("`", "'")
+    text = _THOUSANDS.sub("", straightened(normalized(cleaned(text), "NFKC"))).replace("`", "'")
     words = _WORD.findall(_BARE.sub(r"\1n't", text.lower()))
     negations = sorted(filter(_NEGATION.fullmatch, words))
     names = {word.lower() for word in _NAME.findall(text)}

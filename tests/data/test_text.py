@@ -2,6 +2,9 @@
 
 import json
 import pickle
+import random
+import sys
+import unicodedata
 import zlib
 from collections import defaultdict
 from collections.abc import Mapping
@@ -17,7 +20,7 @@ from small_models import make_detector
 from siamese import DuplicateDetector, TrainConfig
 from siamese.data.pairs import read_pairs
 from siamese.data.questions import repeated_lines, without_lines
-from siamese.data.text import cleaned, folded, without_greeting
+from siamese.data.text import cleaned, folded, normalized, without_greeting
 from siamese.data.tokenizer import fast_path, word_tokenize
 from siamese.data.vocabulary import Vocabulary, tokenize_questions
 from siamese.errors import ArgumentError
@@ -35,6 +38,11 @@ CLEANED = {
     "Is it <font color=red>far?": "Is it far?", "Is it far?<!-- -->": "Is it far?",
     "pass<wbr>word": "password", "&lt;p&gt;Is it &amp;lt; 5?&lt;/p&gt;": "Is it < 5?",
     "<p>Is &lt;b&gt;x&lt;/b&gt; bold?</p>": "Is <b>x</b> bold?",
+    "<p title='a > b'>Is it\n\n  far?</p>": "Is it far?",
+    "<p title=don't>Is it far? I can't say</p>": "Is it far? I can't say",
+    '<p class=x">Is "a > b" true?</p>': 'Is "a > b" true?',
+    "<p>Is <b and <i it?</p>": "Is <b and <i it?",
+    "<!DOCTYPE html><html><head></head><![if !mso]><p>Is it far?<o:p></o:p><![endif]>": "Is it far?",
     "How\x0bdo\x85I\x1creset_x000D_\n\x1fit?": "How do I reset it?",
     "HOW DO I RESET IT?": "How do i reset it?", "INVOICE MISSING": "Invoice missing",
     "Tom &amp; Jerry &#39;98 &amp;quot;x&quot; &#x27;y&amp;amp;#x27;": "Tom & Jerry '98 \"x\" 'y'",
@@ -60,6 +68,52 @@ FORMS = {
     "“What’s” ‹this’": "\"what's\" 'this'", "IS  it\u00a0FAR ?": "is it far ?", "a—b": "a-b",
     "don´t": "don't",
 }  # fmt: skip
+
+
+MAIL = """<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN" "xhtml1.dtd">
+<html xmlns:o="urn:schemas-microsoft-com:office:office">
+<head><meta charset=utf-8><title>Mail</title>
+<!--[if gte mso 9]><xml><o:Settings><o:Dpi>96</o:Dpi></o:Settings></xml><![endif]-->
+<style><!--
+{style}--></style></head>
+<body lang=EN link="#0563C1"><div class=WordSection1><p class=MsoNormal>
+{question}<o:p></o:p></p></div></body></html>"""
+QUESTION = "How do I reset my password?"
+
+
+def test_a_mail_whose_question_begins_at_character_20_000_is_its_question():
+    mail = MAIL.format(style="p.MsoNormal {color: red}\n" * 800, question=QUESTION)
+    spans = f"<div>{'<span class=x></span>' * 1000}<p>{QUESTION}</p></div>"
+    assert min(mail.index(QUESTION), spans.index(QUESTION)) > 20_000
+    words = ["how", "do", "i", "reset", "my", "password", "?"]
+    for detector in (DuplicateDetector.pretrained(), make_detector(words=words, folded=True)):
+        bare, *others = detector.encode([QUESTION, mail, spans])
+        assert all((other == bare).all() for other in others)
+
+
+def test_accents_are_composed_as_unicodedata_does():
+    letters = ["a", "\u01d6", "\ufdfa", "\uac00", "\u1100", "\u0915", "\u0cc6", "\U000110a5", " "]
+    accents = [
+        "\u0301",
+        "\u0323",
+        "\u0f73",
+        "\uff9e",
+        "\u3099",
+        "\u0344",
+        "\U0001d165",
+        "\u1161",
+        "\u0cc2",
+    ]
+    choose = random.Random(0)
+    for _ in range(300):
+        runs = (
+            choose.choice(letters) + "".join(choose.choices(accents, k=choose.choice([0, 2, 90])))
+            for _ in range(40)
+        )
+        text = "x" * 1000 + "".join(runs)
+        for form in ("NFC", "NFKC"):
+            assert normalized(text, form) == unicodedata.normalize(form, text)
+    assert not any(unicodedata.combining(chr(code)) for code in range(0x20000, sys.maxunicode + 1))
 
 
 def test_what_nobody_sees_or_means_goes_and_text_stays():

@@ -30,14 +30,17 @@ def shown_names(header: Sequence[Any]) -> str:
 def columns_called(name: str, header: Sequence[str]) -> list[str]:
     """The columns of exactly this name; else those of its `normal_name`."""
     exact = [other for other in header if other == name]
-    return exact or [other for other in header if normal_name(other) == normal_name(name)]
+    if exact:
+        return exact
+    normal = normal_name(name)
+    return [other for other in header if normal_name(other) == normal]
 
 
 def read_spec(spec: str, header: Sequence[str] = ()) -> Parts:
     """What a user calls columns, "title+body:50" taken apart; a column's own name may have these marks."""
     if columns_called(spec, header):
         return Parts([spec])
-    limit = re.search(r":([1-9]\d*)\Z", spec)
+    limit = re.search(r":([1-9]\d{0,8}+)\Z", spec)
     names = spec[: limit.start()] if limit else spec
     columns = [names] if columns_called(names, header) else names.split("+")
     return Parts(columns, int(limit[1]) if limit else None)

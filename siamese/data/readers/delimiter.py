@@ -40,7 +40,9 @@ def refuse_late_header(head: list[tuple[int, str]], known: set[str], name: str) 
     """Refuses a text whose first line is none of the table that begins below it: a comment, a title."""
     for at in range(1, min(len(head) - 1, 10)):
         for mark in DELIMITERS:
-            names, *rows = csv.reader([line for _, line in head[at:]], delimiter=mark)
-            if _is_header(names, rows) and known.intersection(map(normal_name, names)):
+            rows = csv.reader((line for _, line in head[at:]), delimiter=mark)
+            names = next(rows)
+            is_known = not known.isdisjoint(map(normal_name, names))
+            if is_known and _is_header(names, list(rows)):
                 what = f"looks like the header of a table ({shown_names(names)})"
                 raise DataError(f"{name}, line {head[at][0]} {what}. Delete the lines above it.")

@@ -15,7 +15,7 @@ import json
 import os
 import re
 import sys
-from collections import Counter, deque
+from collections import defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -30,6 +30,7 @@ from siamese.errors import ArgumentError, DataError, MissingDependencyError, Sia
 
 LONGEST_LINE = 16 << 20  # characters; a longer line, or cell of a workbook, would fill the memory
 LARGEST_WORKBOOK = 1 << 30  # bytes of a Parquet or Excel file that comes gzipped or through a pipe
+MOST_TIMES_READ = 20  # of a line of CSV inside of bad rows
 HEAD_LINES = 50  # lines by which a table without known names is told from plain text
 _MARKS = {  # That of UTF-32 begins as that of UTF-16.
     b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xef\xbb\xbf": "utf-8-sig",
@@ -38,14 +39,17 @@ _MARKS = {  # That of UTF-32 begins as that of UTF-16.
 _WORKBOOK = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")  # .xlsx and .ods; .xls
 _BINARY = (b"%PDF", b"BZh91AY&SY", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!\x1a", b"\x28\xb5\x2f\xfd")
 _CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a]")  # of text a few bytes, or one in twenty
-_JSON_START = re.compile(r"\s*\{\s*([\"'}]|$)")
+_JSON_START = re.compile(r"\s*+\{\s*+([\"'}]|$)")
 _NO_HEADER = {  # what a first line may be -> what it is, and what to do
-    r"<!--|<(!doctype|html|head|body|\?xml|meta|title|table|ul|ol|dl|li|div)\b|.*<br\s*/?>(.*<br|\s*$)"
+    r"<!--|<(!doctype|html|head|body|\?xml|meta|title|table|ul|ol|dl|li|div)\b"
+    # A break, and after it another one or the end.
+    r"|[^<]*+(?:<(?!br\s*+/?>)[^<]*+)*+<br\s*+/?>(.*<br|\s*+$)"
     # Tags alone; or one of these tags without a blank and a word after it.
-    r"|(</?[a-z][\w:.-]*(\s[^<>]*)?/?>\s*)+$|<(h[1-6]|t[dhr]|tbody|thead|br)(\s[^<>]*)?/?>(?!\s+\w)":
+    r"|(</?[a-z][\w:.-]*+(\s[^<>]*+)?+/?>\s*+)++$"
+    r"|<(h[1-6]|t[dhr]|tbody|thead|br)(\s[^<>]*+)?+/?>(?!\s++\w)":
     "HTML or XML, perhaps a web page. Save the questions as text, one on each line, or as CSV.",
-    r'"?sep\s*=."?\s*$': "a note for Excel alone. Delete this line; the header must be the first.",
-    r'\[\s*([\[{"]|$)': "a JSON array. Write one JSON object on each line, as jq -c '.[]' does.",
+    r'"?sep\s*+=."?\s*+$': "a note for Excel alone. Delete this line; the header must be the first.",
+    r'\[\s*+([\[{"]|$)': "a JSON array. Write one JSON object on each line, as jq -c '.[]' does.",
 }  # fmt: skip
 _ODD = re.compile("[\0\udc80-\udcff]")  # NUL, and what surrogateescape makes of a wrong byte
 
@@ -71,7 +75,10 @@ class Rows:
     def __iter__(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
         report, header, names = self.report, self.header, list(map(normal_name, self.header))
         report.columns = header
-        repeated = {name for name, times in Counter(header).items() if times > 1}
+        places: defaultdict[str, list[int]] = defaultdict(list)
+        for place, name in enumerate(header):
+            places[name].append(place)
+        repeated = {name: own for name, own in places.items() if len(own) > 1}
         with _reading(report):
             for line, cells, problem in self.source:
                 if type(cells) is list and not problem:
@@ -79,8 +86,8 @@ class Rows:
                         report.add("header", [line])
                         continue
                     row = {n: cell for n, cell in zip(header, cells) if n or cell not in ("", None)}
-                    for name in repeated & row.keys():
-                        row[name] = [cell for at, cell in zip(header, cells) if at == name]
+                    for name in repeated.keys() & row.keys():
+                        row[name] = [cells[place] for place in repeated[name]]
                     cells = row
                 report.rows += 1
                 if problem:
@@ -254,7 +261,7 @@ def _text_rows(text: io.TextIOWrapper, report: ReadReport, known: set[str]) -> R
         objects = ((number, *_json_object(line, text)) for number, line in lines if line.strip())
         return Rows(report, list(header), objects, where)
     for pattern, what in _NO_HEADER.items():
-        if re.match(rf"\s*({pattern})", first, re.IGNORECASE):
+        if re.match(rf"\s*+({pattern})", first, re.IGNORECASE):
             raise DataError(f"{where}: {first.strip()[:30]!r} is {what}")
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
     mark = delimiter([line for _, line in head], known)
@@ -318,13 +325,21 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _delimited_rows(lines: Lines, mark: str, source: io.TextIOWrapper) -> Iterator[Row]:
-    """The header, then the rows. A bad row is its first line alone: the others are read again."""
+    """The header, then the rows. A bad row is its first line alone, the others are read again.
+
+    A bad row ends before a line that was in `MOST_TIMES_READ` bad rows: else the time would
+    grow with the square of the file's length.
+    """
     again: deque[tuple[int, str]] = deque()
+    times_read: dict[int, int] = {}  # of the lines that are read again
     row: list[tuple[int, str]] = []  # its lines
     header: list[str] = []
 
     def texts() -> Iterator[str]:
         while line := again.popleft() if again else next(lines, None):
+            if row and times_read.get(line[0], 0) == MOST_TIMES_READ:
+                again.appendleft(line)
+                return
             row.append(line)
             yield line[1]
 
@@ -344,7 +359,10 @@ def _delimited_rows(lines: Lines, mark: str, source: io.TextIOWrapper) -> Iterat
         header, problem = header or cells, _odd(text, source)
         if error or len(cells) != len(header):
             problem = problem or _problem(text, cells, header, error)
-            again.extendleft(reversed(row[1:]))
+            for line in reversed(row[1:]):
+                times_read[line[0]] = times_read.get(line[0], 0) + 1
+                again.appendleft(line)
+        times_read.pop(row[0][0], None)
         yield row[0][0], cells, problem
 
 

@@ -30,7 +30,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from siamese.data.text import has_words
+from siamese.data.text import has_words, normalized
 from siamese.search.encoders import USE, FrozenEncoder, fingerprint_of, runs, valid_unicode
 from siamese.search.encoders.pieces import Pieces
 from siamese.search.encoders.spelling import Spelling
@@ -101,7 +101,7 @@ class UniversalSentenceEncoder(FrozenEncoder):
         """Whether a text has no known letter or digit, or more than half of them are not known."""
         if text.isascii():
             return not has_words(text)
-        text = unicodedata.normalize("NFKC", text[:MOST_TOKENS])
+        text = normalized(text[:MOST_TOKENS], "NFKC")
         letters = filter(str.isalnum, _GREEK_WORD.sub("", text))
         known = [c for c in letters if c in self._pieces and _SCRIPTS.match(unicodedata.name(c))]
         return not known or 2 * len(known) < sum(map(str.isalnum, text))
