@@ -113,15 +113,12 @@ def _backward(reverse: bool, saved: tuple, d_total: Array) -> tuple:
         if mask is not None:  # Here, where they are small: all of dz is zero then.
             dh_here = jnp.where(mask_t, dh_here, 0)
             dc_here = jnp.where(mask_t, dc_here, 0)
-        dz = jnp.concatenate(
-            [
-                dc_here * j * i * (1 - i),
-                dc_here * i * (1 - j * j),
-                dc_here * c_before * f * (1 - f),
-                dh_here * tanh_c * o * (1 - o),
-            ],
-            axis=-1,
-        )  # [batch, 4 * d]
+        # The gradients of the gates' sums, [batch, d] each.
+        d_i = dc_here * j * i * (1 - i)
+        d_j = dc_here * i * (1 - j * j)
+        d_f = dc_here * c_before * f * (1 - f)
+        d_o = dh_here * tanh_c * o * (1 - o)
+        dz = jnp.concatenate([d_i, d_j, d_f, d_o], axis=-1)
         d_products = d_products.at[places_t].add(dz)
         # The barrier keeps the transposition apart: folded into the product it takes a slower routine.
         d_kernel = d_kernel + _product(lax.optimization_barrier(h_before.T), dz)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter, namedtuple
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +22,8 @@ from siamese.nn.ragged import Ragged
 
 WINDOW = 128  # batches whose pairs are bucketed together
 # Small windows and few lengths, so that blocks on one topic mostly stay together.
-TOPIC_WINDOW, TOPIC_LENGTHS = 16, 6
+TOPIC_WINDOW = 16
+TOPIC_LENGTHS = 6
 # What a random stream is for: streams of one seed must not be the same numbers.
 ORDER, BLOCKS, EMISSION, SWAP, LABELLED = range(5)
 
@@ -82,38 +83,55 @@ class PairBatches(Iterator):
     ):
         self.batch_size = whole_number(batch_size, "batch_size", 1)
         self._seed = whole_number(seed, "seed", 0)
-        block = whole_number(topic_block, "topic_block", 1)
-        self._pairs, self._clusters, self._labelled = Pairs(q1, q2), None, None
-        self.pairs = count = len(self._pairs)
-        if count < self.batch_size:
+        self._block = whole_number(topic_block, "topic_block", 1)
+        self._swap = bool(swap)
+
+        self._pairs = Pairs(q1, q2)
+        self.pairs = len(self._pairs)
+        if self.pairs < self.batch_size:
             raise ArgumentError(
-                f"{count} duplicates make no batch of {self.batch_size}: take a smaller batch_size "
-                "(--batch-size), or give more."
+                f"{self.pairs} duplicates make no batch of {self.batch_size}: take a "
+                "smaller batch_size (--batch-size), or give more."
             )
-        lengths = TOPIC_LENGTHS if block > 1 else min(max(count // self.batch_size // 8, 2), 14)
-        self.lengths = choose_lengths(np.bincount(self._pairs.lengths), lengths)
-        fields = ["q1", "q2"]
+        self.lengths = self._chosen_lengths()
+
+        self._clusters = None
         if clusters is not None:
-            fields, self._clusters = [*fields, "false_negative_mask"], np.asarray(clusters)
-            if self._clusters.shape != (2, count) or self._clusters.dtype.kind not in "iu":
-                raise DataError(f"clusters must be integers, [2, {count}], one of each question.")
+            self._clusters = self._checked_clusters(clusters)
+        self._labelled = None
         if labelled is not None:
-            size = whole_number(pair_batch_size, "pair_batch_size", 1)
-            self._labelled = LabelledPairs(*labelled, size, self.lengths)
+            self._labelled = LabelledPairs(*labelled, pair_batch_size, self.lengths)
             self.lengths = self._labelled.batch_lengths
-            fields += ["labelled_q1", "labelled_q2", "is_duplicate"]
-        window = (TOPIC_WINDOW if block > 1 else WINDOW) * self.batch_size
-        self._plan = functools.partial(
-            plan_epoch, self._pairs.lengths, self.lengths, self.batch_size, window=window, block=block,
-            swap=bool(swap),
-        )  # fmt: skip
-        self._type = namedtuple("PairBatch", fields)
-        self._epoch = self._batch = 0  # of the next batch to be given out
+        self._type = namedtuple("PairBatch", self._fields())
+
+        # The position of the next batch, and the batches of its epoch.
+        self._epoch = 0
+        self._batch = 0
         self._planned: list[PlannedBatch] | None = None
+
+    def _chosen_lengths(self) -> np.ndarray:
+        number = TOPIC_LENGTHS
+        if self._block == 1:
+            number = min(max(self.pairs // self.batch_size // 8, 2), 14)
+        return choose_lengths(np.bincount(self._pairs.lengths), number)
+
+    def _checked_clusters(self, clusters: Any) -> np.ndarray:
+        array = np.asarray(clusters)
+        if array.shape != (2, self.pairs) or array.dtype.kind not in "iu":
+            raise DataError(f"clusters must be integers, [2, {self.pairs}], one of each question.")
+        return array
+
+    def _fields(self) -> list[str]:
+        fields = ["q1", "q2"]
+        if self._clusters is not None:
+            fields.append("false_negative_mask")
+        if self._labelled is not None:
+            fields += ["labelled_q1", "labelled_q2", "is_duplicate"]
+        return fields
 
     def __next__(self) -> tuple[np.ndarray, ...]:
         if self._planned is None:
-            self._planned = self._plan(seed=self._seed, epoch=self._epoch)
+            self._planned = self._plan()
             done = self._planned[: self._batch]
             self._turns = Counter(batch.bucket for batch in done)  # of each length so far
         batch = self._planned[self._batch]
@@ -130,8 +148,23 @@ class PairBatches(Iterator):
         self._turns[batch.bucket] += 1
         self._batch += 1
         if self._batch >= len(self._planned):
-            self._epoch, self._batch, self._planned = self._epoch + 1, 0, None
+            self._epoch += 1
+            self._batch = 0
+            self._planned = None
         return self._type._make(arrays)
+
+    def _plan(self) -> list[PlannedBatch]:
+        window = WINDOW if self._block == 1 else TOPIC_WINDOW
+        return plan_epoch(
+            self._pairs.lengths,
+            self.lengths,
+            self.batch_size,
+            seed=self._seed,
+            epoch=self._epoch,
+            window=window * self.batch_size,
+            block=self._block,
+            swap=self._swap,
+        )
 
     def state(self) -> dict[str, int]:
         """The position after the batches given out so far, for `restore`."""
@@ -139,7 +172,9 @@ class PairBatches(Iterator):
 
     def restore(self, state: dict[str, int]) -> None:
         """Goes to the position of `state`, with its seed; the pairs and arguments must be the same."""
-        self._seed, self._epoch, self._batch = (state[name] for name in ("seed", "epoch", "batch"))
+        self._seed = state["seed"]
+        self._epoch = state["epoch"]
+        self._batch = state["batch"]
         self._planned = None
 
 
@@ -147,12 +182,15 @@ class Pairs:
     """Pairs of questions as rows of one table."""
 
     def __init__(self, q1: Any, q2: Any, name: str = ""):
-        names = f"{name}q1", f"{name}q2"
-        one, two = map(token_rows, (q1, q2), names)
-        check_pairs(one, two, *names)
-        values = np.concatenate([one.values, two.values])
+        name1 = f"{name}q1"
+        name2 = f"{name}q2"
+        one = token_rows(q1, name1)
+        two = token_rows(q2, name2)
+        check_pairs(one, two, name1, name2)
         # The first questions, then the second ones.
-        self.table = Ragged(values, np.append(one.offsets, two.offsets[1:] + len(one.values)))
+        values = np.concatenate([one.values, two.values])
+        offsets = np.append(one.offsets, two.offsets[1:] + len(one.values))
+        self.table = Ragged(values, offsets)
         self.rows = np.arange(2 * len(one)).reshape(2, -1)  # each pair's two questions
         self.lengths = self.table.lengths[self.rows].max(axis=0)  # of the longer question
 
@@ -175,23 +213,21 @@ class LabelledPairs(Pairs):
     """
 
     def __init__(self, q1: Any, q2: Any, is_duplicate: Any, size: int, lengths: np.ndarray):
+        self.size = whole_number(size, "pair_batch_size", 1)
         super().__init__(q1, q2, name="labelled ")
         labels = check_labels(is_duplicate, "labelled is_duplicate")
         if len(labels) != len(self):
             raise DataError(f"There are {len(self)} labelled pairs, and {len(labels)} labels.")
-        self.labels, self.size = labels.astype(np.int32), size
+        self.labels = labels.astype(np.int32)
         longest = self.lengths.max()
         if longest > lengths[-1]:
             lengths = np.append(lengths, longest)
         self.batch_lengths = lengths
         buckets = np.searchsorted(lengths, self.lengths)
-        enough = min(self.size, len(self))
-        self._pools: list[tuple[np.ndarray, int]] = []  # for each bucket: pairs, their own bucket
-        for bucket in range(len(lengths)):
-            low = high = bucket
-            while (pool := (buckets >= low) & (buckets <= high)).sum() < enough:
-                low, high = (low - 1, high) if low else (0, high + 1)
-            self._pools.append((np.flatnonzero(pool), high))
+        # For each bucket the pairs to draw from, and the bucket of the longest of them.
+        self._pools = [
+            _pool(buckets, bucket, min(self.size, len(self))) for bucket in range(len(lengths))
+        ]
         self._order = functools.lru_cache(maxsize=len(lengths))(self._new_order)
 
     def _new_order(self, seed: int, epoch: int, bucket: int, number: int) -> np.ndarray:
@@ -201,12 +237,32 @@ class LabelledPairs(Pairs):
     def draw(self, seed: int, epoch: int, bucket: int, turn: int) -> tuple[np.ndarray, ...]:
         """Those of batch number `turn` of a bucket: q1, q2, int32 [size, length], is_duplicate [size]."""
         pool, longest = self._pools[bucket]
-        start, end = turn * self.size, (turn + 1) * self.size
-        first, last = start // len(pool), (end - 1) // len(pool)
+        start = turn * self.size
+        end = start + self.size
+        # The pool is gone through in one order after another.
+        first = start // len(pool)
+        last = (end - 1) // len(pool)
         orders = [self._order(seed, epoch, bucket, number) for number in range(first, last + 1)]
         pairs = np.concatenate(orders)[start - first * len(pool) :][: self.size]
         q1, q2 = self.padded(PlannedBatch(pairs, longest), self.batch_lengths)
         return q1, q2, self.labels[pairs]
+
+
+def _pool(buckets: np.ndarray, bucket: int, least: int) -> tuple[np.ndarray, int]:
+    """At least `least` pairs of a bucket or the next ones; the highest bucket of these.
+
+    `buckets`, int64 [pairs], are those of all pairs. Shorter pairs come first.
+    """
+    low = bucket
+    high = bucket
+    pool = np.flatnonzero(buckets == bucket)
+    while len(pool) < least:
+        if low > 0:
+            low -= 1
+        else:
+            high += 1
+        pool = np.flatnonzero((buckets >= low) & (buckets <= high))
+    return pool, high
 
 
 def sides(columns: np.ndarray, batch: PlannedBatch) -> np.ndarray:
@@ -242,31 +298,15 @@ def plan_epoch(
     buckets = np.searchsorted(lengths, np.arange(lengths[-1] + 1)).astype(np.uint16)[pair_lengths]
     # The last pairs of the epoch's order are left out before lengths matter: no length is always missing.
     count = len(pair_lengths) // batch_size * batch_size
-
-    def shuffled(batches: list[PlannedBatch], number: int) -> list[PlannedBatch]:
-        order = np.random.default_rng([seed, epoch, EMISSION, number]).permutation(len(batches))
-        return [batches[i] for i in order]
-
-    pending = [NO_PAIRS] * len(lengths)  # pairs of each bucket that wait for a whole batch
-    groups: list[list[PlannedBatch]] = []  # the batches of each window
-    number = -1
-    for number, pairs in enumerate(_windows(len(pair_lengths), count, window, block, seed, epoch)):
-        pairs = pairs[np.argsort(buckets[pairs], kind="stable")]
-        arrived = np.split(pairs, np.searchsorted(buckets[pairs], np.arange(1, len(lengths))))
-        batches = []
-        for bucket, new in enumerate(arrived):
-            queue = np.concatenate([pending[bucket], new])
-            whole = len(queue) // batch_size * batch_size
-            batches += [
-                PlannedBatch(part, bucket) for part in queue[:whole].reshape(-1, batch_size)
-            ]
-            pending[bucket] = queue[whole:]
-        groups.append(shuffled(batches, number))
-    remainder = np.concatenate(pending[::-1]).reshape(-1, batch_size)  # the longest pairs first
-    batches = [PlannedBatch(part, int(buckets[part].max())) for part in remainder]
-    groups.append(shuffled(batches, number + 1))
-    groups = [group for group in groups if group]
-    return _swapped(groups, seed, epoch) if swap else [b for group in groups for b in group]
+    windows = _windows(len(pair_lengths), count, window, block, seed, epoch)
+    groups = []
+    for number, batches in enumerate(_bucketed(windows, buckets, len(lengths), batch_size)):
+        draw = np.random.default_rng([seed, epoch, EMISSION, number])
+        if batches:
+            groups.append([batches[place] for place in draw.permutation(len(batches))])
+    if swap:
+        return _swapped(groups, seed, epoch)
+    return [batch for group in groups for batch in group]
 
 
 def _windows(
@@ -286,15 +326,38 @@ def _windows(
         count -= len(visited[:count])
 
 
+def _bucketed(
+    windows: Iterable[np.ndarray], buckets: np.ndarray, count: int, batch_size: int
+) -> Iterator[list[PlannedBatch]]:
+    """The batches of each window's pairs, by bucket; last those of the pairs left over.
+
+    `buckets`, uint16 [pairs], are those of all pairs, `count` is how many buckets there are.
+    """
+    pending = [NO_PAIRS] * count  # pairs of each bucket that wait for a whole batch
+    for pairs in windows:
+        pairs = pairs[np.argsort(buckets[pairs], kind="stable")]
+        arrived = np.split(pairs, np.searchsorted(buckets[pairs], np.arange(1, count)))
+        batches = []
+        for bucket, new in enumerate(arrived):
+            queue = np.concatenate([pending[bucket], new])
+            whole = len(queue) // batch_size * batch_size
+            for part in queue[:whole].reshape(-1, batch_size):
+                batches.append(PlannedBatch(part, bucket))
+            pending[bucket] = queue[whole:]
+        yield batches
+    # The longest pairs first.
+    rest = np.concatenate(pending[::-1]).reshape(-1, batch_size)
+    yield [PlannedBatch(part, int(buckets[part].max())) for part in rest]
+
+
 def _swapped(groups: list[list[PlannedBatch]], seed: int, epoch: int) -> list[PlannedBatch]:
     """The groups' batches, one after the other, with the pairs that change sides, drawn by group."""
     batches: list[PlannedBatch] = []
     for group in groups:
         ends = np.cumsum([len(batch.pairs) for batch in group])
-        draw = np.random.default_rng([seed, epoch, SWAP, len(batches)]).random(ends[-1]) < 0.5
-        batches += [
-            batch._replace(swapped=part) for batch, part in zip(group, np.split(draw, ends[:-1]))
-        ]
+        draw = np.random.default_rng([seed, epoch, SWAP, len(batches)])
+        swapped = np.split(draw.random(ends[-1]) < 0.5, ends[:-1])
+        batches += [batch._replace(swapped=part) for batch, part in zip(group, swapped)]
     return batches
 
 

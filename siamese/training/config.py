@@ -104,23 +104,30 @@ class TrainConfig:
 
     def __post_init__(self):
         for name, kind in typing.get_type_hints(type(self)).items():
-            value, info = getattr(self, name), self.__dataclass_fields__[name]
-            value = value.item() if hasattr(value, "item") else value  # of NumPy
-            value = float(value) if (kind, type(value)) == (float, int) else value
+            info = self.__dataclass_fields__[name]
+            value = getattr(self, name)
+            if hasattr(value, "item"):  # of NumPy
+                value = value.item()
+            if kind is float and type(value) is int:
+                value = float(value)
             object.__setattr__(self, name, value)
             if type(value) is not kind:
                 raise ArgumentError(f"{name} must be of type {kind.__name__}; it is {value!r}.")
-            if accepted := info.metadata["accepted"]:
-                one_of(value, name, accepted)
+            if info.metadata["accepted"]:
+                one_of(value, name, info.metadata["accepted"])
             for word, bound in info.metadata["bounds"].items():
                 if bound is not None and not _BOUNDS[word](value, bound):
                     raise ArgumentError(f"{name} must be {word} {bound}; it is {value}.")
-            for other, needed in info.metadata["needs"].items() if value != info.default else ():
-                current = getattr(self, other)
-                if needed is True and not current:
-                    raise ArgumentError(f"{name} needs {other}: set it too.")
-                if needed is not True and current != needed:
-                    raise ArgumentError(f"{name} needs {other}={needed!r}; it is {current!r}.")
+            if value != info.default:
+                self._check_needs(name, info.metadata["needs"])
+
+    def _check_needs(self, name: str, needs: dict[str, Any]) -> None:
+        for other, expected in needs.items():
+            value = getattr(self, other)
+            if expected is True and not value:
+                raise ArgumentError(f"{name} needs {other}: set it too.")
+            if expected is not True and value != expected:
+                raise ArgumentError(f"{name} needs {other}={expected!r}; it is {value!r}.")
 
     @classmethod
     def preset(cls, name: str, **changes: Any) -> TrainConfig:
@@ -141,9 +148,11 @@ _BEST = {
     "valid_duplicates": 3000, "eval_every": 250, "checkpoint_every": 500,
 }  # fmt: skip
 _HEAD = {
-    "encoder": "use", "learning_rate": 1e-3, "epochs": 4.0,
+    "encoder": "use",
+    "learning_rate": 1e-3,
+    "epochs": 4.0,
     "pair_loss_weight": 6.0,
-}  # fmt: skip
+}
 PRESETS: dict[str, dict[str, Any]] = {
     "course": {},
     "best": _BEST,
@@ -166,14 +175,21 @@ def add_config_flags(parser: argparse.ArgumentParser) -> None:
     kinds = typing.get_type_hints(TrainConfig)
     for name in _FLAGS:
         info = TrainConfig.__dataclass_fields__[name]
-        options = {"type": kinds[name], "metavar": kinds[name].__name__.upper()}
-        help = f"{info.metadata['help']} [course: {info.default}]"
-        parser.add_argument(f"--{name.replace('_', '-')}", default=None, help=help, **options)
+        parser.add_argument(
+            f"--{name.replace('_', '-')}",
+            type=kinds[name],
+            metavar=kinds[name].__name__.upper(),
+            help=f"{info.metadata['help']} [course: {info.default}]",
+        )
     names = ", ".join(name for name in kinds if name not in _FLAGS)
     parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", dest="settings",
+        "--set",
+        dest="settings",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
         help=f"another setting; may be repeated: {names} (docs/tasks/train.md)",
-    )  # fmt: skip
+    )
 
 
 def flags_of(changes: dict[str, Any]) -> list[str]:
@@ -186,8 +202,7 @@ def changes_from_flags(flags: argparse.Namespace) -> dict[str, Any]:
 
     ArgumentError for a ``--set`` without a name and a value, or of a name or a type that no field has.
     """
-    changes = {name: getattr(flags, name) for name in _FLAGS}
-    changes = {name: value for name, value in changes.items() if value is not None}
+    changes = {name: getattr(flags, name) for name in _FLAGS if getattr(flags, name) is not None}
     kinds = typing.get_type_hints(TrainConfig)
     for setting in flags.settings:
         name, equals, text = setting.partition("=")
@@ -196,10 +211,10 @@ def changes_from_flags(flags: argparse.Namespace) -> dict[str, Any]:
             raise ArgumentError(
                 f"--set {setting} must be NAME=VALUE, with a name out of {', '.join(kinds)}."
             )
+        is_bool = kinds[name] is bool
         try:
-            value = _BOOLEANS[text.lower()] if kinds[name] is bool else kinds[name](text)
+            changes[name] = _BOOLEANS[text.lower()] if is_bool else kinds[name](text)
         except (KeyError, ValueError):
-            kind = "true or false" if kinds[name] is bool else kinds[name].__name__
+            kind = "true or false" if is_bool else kinds[name].__name__
             raise ArgumentError(f"--set {name} takes {kind}; it is {text!r}.") from None
-        changes[name] = value
     return changes

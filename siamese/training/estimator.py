@@ -44,7 +44,9 @@ class PairClassifier(ClassifierMixin, BaseEstimator):
           y: bool or 0/1 [n]: is each a duplicate; both must be there.
 
         Raises:
-          ArgumentError, DataError: see `siamese.evaluation.thresholds.fit_threshold`.
+          ArgumentError: pairs that are not two texts each, or labels other than 0 and 1.
+          DataError: labels of another number, of one class only, or that do not have higher
+            cosines where they are 1.
         """
         is_saved = isinstance(self.model, (str, os.PathLike))
         load = DuplicateDetector.load if is_saved else DuplicateDetector.from_encoder

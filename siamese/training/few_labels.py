@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,21 +30,79 @@ FEW_SHARES = 0.25, 0.75  # of encoder and head, which is of the topic itself: ch
 DEPTH = 100  # places that are searched for a link's second question
 
 
-class Bought(NamedTuple):
-    """What labels changed, on labels that were left out: 'ROC AUC', or of links 'mean reciprocal rank'."""
+class Gain(NamedTuple):
+    """What labels changed, on labels that were left out."""
 
-    measure: str
+    measure: str  # 'ROC AUC', or of links 'mean reciprocal rank'
     encoder: float  # of the bare encoder
     after: float
     labels: int
     duplicates: int
 
     def __str__(self) -> str:
-        worse = " These labels bought nothing: the encoder alone is as good or better."
-        return (
-            f"On labels left out, in {FOLDS} parts, {self.measure}: the encoder alone {self.encoder:.3f}, "
-            f"with the new head {self.after:.3f}.{worse * (self.after <= self.encoder)}"
+        text = (
+            f"On labels left out, in {FOLDS} parts, {self.measure}: the encoder alone "
+            f"{self.encoder:.3f}, with the new head {self.after:.3f}."
         )
+        if self.after <= self.encoder:
+            text += " These labels bought nothing: the encoder alone is as good or better."
+        return text
+
+
+@dataclass(frozen=True)
+class LabelledVectors:
+    """Labelled pairs and the vectors of their questions: what a head is fitted on."""
+
+    start: DuplicateDetector  # the model to go on from
+    texts: list[str]  # the distinct questions; of links, those of the list come last
+    rows: np.ndarray  # int64 [n, 2]: each pair's two texts
+    is_duplicate: np.ndarray  # bool [n]
+    part_vectors: dict[str, np.ndarray]  # of encoder and LSTM: float32 [texts, d] each
+    seed: int
+
+    @property
+    def are_links(self) -> bool:
+        """Whether all pairs are duplicates."""
+        return bool(self.is_duplicate.all())
+
+    def fitted(self, pairs: np.ndarray) -> DuplicateDetector:
+        """The model with a head fitted on some of the pairs, int64 [some]."""
+        start = self.start
+        rows = self.rows[pairs]
+        groups = question_groups(self.texts, rows) if self.are_links else None
+        head = fit_head(
+            self.part_vectors["encoder"],
+            rows,
+            self.is_duplicate[pairs],
+            groups,
+            start=start.head,
+            seed=self.seed,
+        )
+        names = ("encoder", "head", "tower") if start.tower else ("encoder", "head")
+        shares = SHARES[names] if start.tower or self.are_links else FEW_SHARES
+        return DuplicateDetector(
+            start.weights if start.tower else None,
+            start.vocabulary,
+            start.tower,
+            encoder=start.encoder,
+            head=head,
+            shares=dict(zip(names, shares)),
+            card=start.card,
+        )
+
+    def vectors(self, model: DuplicateDetector) -> np.ndarray:
+        """The texts' vectors by a model with a new head, float32 [texts, size]."""
+        encoder, *tower = self.part_vectors.values()
+        return model.joined([encoder, np.asarray(head_vectors(model.head, encoder)), *tower])
+
+
+class LeftOut(NamedTuple):
+    """What models say of the pairs that they were not fitted on."""
+
+    cosines: np.ndarray  # float64 [n]
+    part_cosines: np.ndarray  # float64 [n, parts]
+    # Of links each fold's mean reciprocal ranks, by the encoder and by the new model.
+    ranks: list[tuple[float, float]]
 
 
 def teach(
@@ -54,63 +112,86 @@ def teach(
     *,
     seed: int = 0,  # of batches, dropout and parts
     note: Callable[[str], None] = lambda text: None,  # called with remarks on the figures
-) -> tuple[DuplicateDetector, Bought]:
+) -> tuple[DuplicateDetector, Gain]:
     """A model with a head of its own from at most some thousand labels, and what they bought.
 
     With both labels its threshold is fitted on left-out scores. Where all pairs are duplicates (links),
     their order is learned and no threshold. DataError for fewer than `LEAST` duplicates, and where the
     scores do not tell them from the others.
     """
-    labels = np.asarray(pairs.is_duplicate, bool)
-    if labels.sum() < LEAST:
+    is_duplicate = np.asarray(pairs.is_duplicate, bool)
+    count = len(is_duplicate)
+    duplicates = int(is_duplicate.sum())
+    if duplicates < LEAST:
         raise DataError(
-            f"{int(labels.sum())} of the {len(labels)} pairs are duplicates; a head needs {LEAST} at least."
+            f"{duplicates} of the {count} pairs are duplicates; a head needs {LEAST} at least."
         )
-    links = bool(labels.all())
-    texts, rows = number_questions(pairs.question1, pairs.question2)  # rows: int64 [n, 2]
-    if links:  # What stands in the list alone comes behind.
+    texts, rows = number_questions(pairs.question1, pairs.question2)
+    if is_duplicate.all():
         texts = list(dict.fromkeys([*texts, *(listed or ())]))
-    begun = time.monotonic()
-    with elapsed(f"Encoding {len(texts):,} questions"):
-        whole = start.encode(texts)
-    note(f"{len(texts):,} questions encoded in {time.monotonic() - begun:.1f} s.")
+    part_vectors = _encoded(start, texts, note)
     if start.head is not None:
         note("Labels that this model has learned before make the new head's figures too good.")
-    vectors = unit_rows(whole[:, start.places["encoder"]])  # the encoder's
-    names = ("encoder", "head", "tower") if start.tower else ("encoder", "head")
-    model = copy.copy(start)
-    model.__dict__.pop("checksum", None)  # It is that of `start`.
-    model.shares = dict(zip(names, SHARES[names] if start.tower or links else FEW_SHARES))
-    tower = [unit_rows(whole[:, start.places["tower"]])] if start.tower else []
+    labelled = LabelledVectors(start, texts, rows, is_duplicate, part_vectors, seed)
+    left_out = cross_validated(labelled, parts_of(pairs, seed))
+    model = labelled.fitted(np.arange(count))
+    measure, encoder, after = _figures(labelled, left_out)
+    gain = Gain(measure, encoder, after, count, duplicates)
+    return model.with_fit(_threshold_fit(labelled, left_out)), gain
 
-    def learned(part: np.ndarray) -> np.ndarray:
-        groups = question_groups(texts, rows[part]) if links else None
-        return fit_head(vectors, rows[part], labels[part], groups, start=start.head, seed=seed)
 
-    # On left-out labels: cosines [pairs], those of the parts [pairs, parts], and of links each part's
-    # mean reciprocal ranks by the encoder and by the new model.
-    scores, part_cosines = np.zeros(len(labels)), np.zeros((len(labels), len(names)))
-    parts, ranks = parts_of(pairs, seed), []
-    for part in parts:
-        model.head = learned(np.setdiff1d(np.arange(len(labels)), part))
-        new = model.joined([vectors, np.asarray(head_vectors(model.head, vectors)), *tower])
-        one, two = (new[side] for side in rows[part].T)
-        scores[part], part_cosines[part] = np.vecdot(one, two), model.part_cosines(one, two)
-        if links:
-            ranks.append([_mean_rank(side, rows, part) for side in (vectors, new)])
-    model.head = learned(np.arange(len(labels)))
-    if links:
-        measure, (encoder, after) = "mean reciprocal rank", np.mean(ranks, axis=0).tolist()
-        fit = {"threshold": UNLABELLED_THRESHOLD, "calibration": None, "threshold_from": "default"}
-    else:  # of the cosines, also where a curve of them decides
-        measure, both = "ROC AUC", (part_cosines[:, 0], scores)
-        encoder, after = (evaluate_scores(each, labels).roc_auc for each in both)
-        if len(labels) < CURVE_PAIRS:
-            fit = fit_threshold(scores, labels).to_dict()
-        else:
-            fit = fit_parts(part_cosines, scores, labels).fit
-    bought = Bought(measure, encoder, after, len(labels), int(labels.sum()))
-    return model.with_fit(fit), bought
+def _encoded(
+    start: DuplicateDetector, texts: list[str], note: Callable[[str], None]
+) -> dict[str, np.ndarray]:
+    """The texts' vectors by the parts that stay as they are: encoder, and any LSTM."""
+    begun = time.monotonic()
+    with elapsed(f"Encoding {len(texts):,} questions"):
+        vectors = start.encode(texts)
+    note(f"{len(texts):,} questions encoded in {time.monotonic() - begun:.1f} s.")
+    places = start.places
+    return {part: unit_rows(vectors[:, places[part]]) for part in places if part != "head"}
+
+
+def cross_validated(labelled: LabelledVectors, folds: list[np.ndarray]) -> LeftOut:
+    """Each fold's pairs, int64 [some], by a model of the others."""
+    count = len(labelled.rows)
+    encoder_vectors = labelled.part_vectors["encoder"]
+    cosines = np.zeros(count)
+    part_cosines = np.zeros((count, len(labelled.part_vectors) + 1))
+    ranks = []
+    for fold in folds:
+        model = labelled.fitted(np.setdiff1d(np.arange(count), fold))
+        vectors = labelled.vectors(model)
+        one, two = (vectors[side] for side in labelled.rows[fold].T)
+        cosines[fold] = np.vecdot(one, two)
+        part_cosines[fold] = model.part_cosines(one, two)
+        if labelled.are_links:
+            before = _mean_rank(encoder_vectors, labelled.rows[fold])
+            ranks.append((before, _mean_rank(vectors, labelled.rows[fold])))
+    return LeftOut(cosines, part_cosines, ranks)
+
+
+def _figures(labelled: LabelledVectors, left_out: LeftOut) -> tuple[str, float, float]:
+    """A measure's name, and its value for the encoder alone and for the new model."""
+    if labelled.are_links:
+        return "mean reciprocal rank", *np.mean(left_out.ranks, axis=0).tolist()
+    # Of the cosines, also where a curve of them decides.
+    encoder = evaluate_scores(left_out.part_cosines[:, 0], labelled.is_duplicate)
+    model = evaluate_scores(left_out.cosines, labelled.is_duplicate)
+    return "ROC AUC", encoder.roc_auc, model.roc_auc
+
+
+def _threshold_fit(labelled: LabelledVectors, left_out: LeftOut) -> dict[str, Any]:
+    """Threshold and calibration as plain values; links have none."""
+    if labelled.are_links:
+        return {
+            "threshold": UNLABELLED_THRESHOLD,
+            "calibration": None,
+            "threshold_from": "default",
+        }
+    if len(labelled.is_duplicate) < CURVE_PAIRS:
+        return fit_threshold(left_out.cosines, labelled.is_duplicate).to_dict()
+    return fit_parts(left_out.part_cosines, left_out.cosines, labelled.is_duplicate).fit
 
 
 def parts_of(pairs: QuestionPairs, seed: int) -> list[np.ndarray]:
@@ -127,14 +208,15 @@ def parts_of(pairs: QuestionPairs, seed: int) -> list[np.ndarray]:
     return [np.sort(part) for part in np.array_split(drawn, FOLDS)]
 
 
-def _mean_rank(vectors: np.ndarray, rows: np.ndarray, part: np.ndarray) -> float:
-    """The mean reciprocal rank of the links of a part: each first question among all, for its answers."""
+def _mean_rank(vectors: np.ndarray, links: np.ndarray) -> float:
+    """The mean reciprocal rank of the answers of links, int64 [n, 2]."""
     answers: dict[int, set[int]] = {}
-    for one, two in rows[part].tolist():
-        answers.setdefault(one, set()).add(two)
-    asked = list(answers)
-    near, _ = top_k(vectors, vectors[asked], DEPTH + 1)
-    ranked = [
-        [row for row in some if row != own][:DEPTH] for some, own in zip(near.tolist(), asked)
-    ]
+    for question, answer in links.tolist():
+        answers.setdefault(question, set()).add(answer)
+    questions = list(answers)
+    nearest, _ = top_k(vectors, vectors[questions], DEPTH + 1)
+    ranked = []
+    for question, rows in zip(questions, nearest.tolist()):
+        others = [row for row in rows if row != question]
+        ranked.append(others[:DEPTH])
     return evaluate_retrieval(ranked, list(answers.values()), ks=(1,)).mrr

@@ -25,15 +25,19 @@ from siamese.training.step import Batch, Network, sides_of
 
 # Chosen by cross-validation over the forum's training queries and by Quora's validation rows.
 MANY = 5_000  # labels
-PULL, STEPS, BATCH, LEARNING_RATE, DROPOUT = 0.03, 300, 128, 1e-3, 0.1
+PULL = 0.03
+STEPS = 300
+BATCH = 128
+LEARNING_RATE = 1e-3
+DROPOUT = 0.1
 DRAWN = 512  # questions of the list that are no answer, a step
 
 
 def head_vectors(matrix: Any, vectors: Any, dropout: float = 0.0, key: Any = None) -> Any:
     """The head's vectors, float32 [n, d] of length 1, of an encoder's, whose numbers may be dropped."""
     if dropout:
-        kept = jax.random.bernoulli(key, 1 - dropout, vectors.shape)
-        vectors = vectors * kept / (1 - dropout)
+        stays = jax.random.bernoulli(key, 1 - dropout, vectors.shape)
+        vectors = vectors * stays / (1 - dropout)
     products = jnp.matmul(vectors, matrix, precision="highest")
     lengths = jnp.sqrt(jnp.maximum(jnp.sum(products**2, axis=-1, keepdims=True), 1e-12))
     return products / lengths
@@ -49,8 +53,9 @@ def head_network(vectors: np.ndarray, dropout: float) -> Network:
     """
 
     def to_device(batch: tuple) -> Batch:
-        sides, parts = sides_of(batch)
-        return Batch(None, vectors[np.concatenate(sides)[:, 0]], **parts)
+        sides, other_arrays = sides_of(batch)
+        rows = np.concatenate(sides)[:, 0]
+        return Batch(None, vectors[rows], **other_arrays)
 
     def vectors_of(weights, batch, key):
         return head_vectors(weights["head"], batch.places, 0.0 if key is None else dropout, key)
@@ -75,22 +80,25 @@ def fit_head(
     With `groups` each first question looks for its second one among the questions of other groups.
     """
     matrix = np.eye(vectors.shape[1], dtype=np.float32) if start is None else start
-    centre = np.float32(np.vecdot(*(vectors[side] for side in rows.T)).mean())
-    weights = {"head": matrix, "slope": np.float32(1 / PAIR_TEMPERATURE), "centre": centre}
-    weights = jax.tree.map(jnp.asarray, weights)
+    one, two = rows.T
+    weights = {
+        "head": jnp.asarray(matrix),
+        "slope": jnp.asarray(np.float32(1 / PAIR_TEMPERATURE)),
+        "centre": jnp.asarray(np.float32(np.vecdot(vectors[one], vectors[two]).mean())),
+    }
     moments = optax.adam(LEARNING_RATE).init(weights)
     draw = np.random.default_rng([seed, len(labels)])
-    size, known = min(BATCH, len(labels)), None
-    for number in range(STEPS):
-        some = draw.choice(len(labels), size, replace=False)
-        one, two = rows[some].T
+    for step in range(STEPS):
+        batch = draw.choice(len(labels), min(BATCH, len(labels)), replace=False)
+        one, two = rows[batch].T
+        known = None
         if groups is not None:
             two = np.concatenate([two, draw.integers(len(vectors), size=DRAWN)])
             known = groups[one][:, None] == groups[two]  # [n, n + DRAWN]
             np.fill_diagonal(known, False)
-        key = jax.random.fold_in(jax.random.key(seed), number)
+        key = jax.random.fold_in(jax.random.key(seed), step)
         weights, moments = _step(
-            weights, moments, matrix, vectors[one], vectors[two], labels[some], known, key
+            weights, moments, matrix, vectors[one], vectors[two], labels[batch], known, key
         )
     return np.asarray(weights["head"])
 
@@ -104,7 +112,8 @@ def _step(weights, moments, matrix, one, two, is_duplicate, known, key):
 
     def loss_of(weights):
         heads = head_vectors(weights["head"], jnp.concatenate([one, two]), DROPOUT, key)
-        first, second = heads[: len(one)], heads[len(one) :]
+        first = heads[: len(one)]
+        second = heads[len(one) :]
         if known is not None:
             cosines = jnp.matmul(first, second.T, precision="highest")
             logits = jnp.where(known, -jnp.inf, cosines / TEMPERATURE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from siamese.data.clusters import clusters, transitive_closure
 from siamese.data.hard_negatives import SimilarQuestions
 from siamese.data.pairs import QuestionPairs
 from siamese.data.text import folded
-from siamese.data.vocabulary import Vocabulary, tokenize_questions
+from siamese.data.vocabulary import TokenizedQuestions, Vocabulary, tokenize_questions
 from siamese.errors import ArgumentError, DataError
 from siamese.nn.ragged import Ragged
 from siamese.training.batches import PairBatches
@@ -25,6 +26,9 @@ HELD_OUT = 10_000  # The last pairs that at most choose the threshold.
 COPIES = 3  # How often a labelled negative stands among the labelled pairs.
 VALID_BATCHES = 8  # The validation loss is the mean over so many batches at most.
 PAIR_DUPLICATES = 0.4  # The share of duplicates among the labelled pairs.
+
+# rows1, rows2, is_duplicate: int64, int64 and int32 [pairs].
+LabelledRows = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -40,9 +44,9 @@ class TrainingData:
     valid: tuple[np.ndarray, np.ndarray]  # Likewise, the duplicates only the validation loss sees.
     held_out: QuestionPairs  # Pairs of both kinds, to choose a threshold on.
     held_out_rows: tuple[np.ndarray, np.ndarray]
-    # (rows1, rows2, is_duplicate), int32 labels: training pairs of both kinds for the auxiliary
-    # loss of pairs; None where the configuration asks for none.
-    labelled: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+    # Training pairs of both kinds for the auxiliary loss of pairs; None where the
+    # configuration asks for none.
+    labelled: LabelledRows | None = None
 
 
 def prepare(
@@ -60,49 +64,111 @@ def prepare(
 
     DataError, ArgumentError for fewer than two duplicates on either side, or no QuestionPairs.
     """
+    # Which pairs train, and which choose the threshold.
+    _check_types(pairs, valid)
+    train_count, known, held_out = _divided(pairs, valid, config)
+    duplicates = np.flatnonzero(pairs.is_duplicate)
+
+    # The number and the token ids of each question.
+    sides = (pairs.question1, pairs.question2, held_out.question1, held_out.question2)
+    texts = list(itertools.chain(*sides))
+    tokenized = tokenize_questions(map(folded, texts) if config.folded else texts)
+    first_places = np.unique(tokenized.rows, return_index=True)[1]
+    rows = tokenized.rows[: 2 * len(pairs)].reshape(2, -1)
+    held_out_rows = tokenized.rows[2 * len(pairs) :].reshape(2, -1)
+    with_words = duplicates if config.vocabulary == "duplicates" else np.arange(known)
+    vocabulary = _vocabulary(tokenized, rows[:, with_words], config)
+    ids = tokenized.encode(vocabulary)
+
+    # The duplicates that validate.
+    validation = rows[:, duplicates[train_count:]]
+    if valid is not None:
+        validation = held_out_rows[:, np.flatnonzero(valid.is_duplicate)]
+    _check_duplicates(rows[:, duplicates[:train_count]], validation, len(duplicates), ids)
+
+    # What a step sees.
+    train, train_clusters, labelled = _training_rows(pairs, rows[:, :known], ids, config)
+    return TrainingData(
+        vocabulary=vocabulary,
+        ids=ids,
+        texts=[texts[place] for place in first_places.tolist()],
+        train=tuple(train),
+        train_clusters=tuple(train_clusters),
+        valid=tuple(validation),
+        held_out=held_out,
+        held_out_rows=tuple(held_out_rows),
+        labelled=labelled,
+    )
+
+
+def _check_types(pairs: Any, valid: Any) -> None:
     for rows in (pairs, pairs if valid is None else valid):
         if not isinstance(rows, QuestionPairs):
             kind = type(rows).__name__
             raise ArgumentError(f"Pairs are QuestionPairs, as read_pairs gives them, not {kind}.")
-    duplicates = np.flatnonzero(pairs.is_duplicate)
-    cut = len(duplicates) if valid is not None else int(len(duplicates) * TRAIN_SHARE)
-    if config.valid_duplicates and valid is None:
-        cut = max(cut, len(duplicates) - config.valid_duplicates)
-    # Rows after the last duplicate that trains may be held out: their labels are not read.
-    n = len(pairs)
-    known = int(duplicates[cut]) if cut < len(duplicates) else n
-    held_out = pairs.rows(max(known, n - HELD_OUT), n) if valid is None else valid
-    texts = [*pairs.question1, *pairs.question2, *held_out.question1, *held_out.question2]
-    tokenized = tokenize_questions(map(folded, texts) if config.folded else texts)
-    first_rows = np.unique(tokenized.rows, return_index=True)[1]
-    rows = tokenized.rows[: 2 * n].reshape(2, n)
-    held_out_rows = tokenized.rows[2 * n :].reshape(2, len(held_out))
-    worded = duplicates if config.vocabulary == "duplicates" else np.arange(known)
-    options = {name: getattr(config, name) for name in ("folded", "min_count", "unknown_ids")}
-    vocabulary = tokenized.vocabulary(*rows[:, worded], **options)
-    ids = tokenized.encode(vocabulary)
 
-    validation = rows[:, duplicates[cut:]]
+
+def _divided(
+    pairs: QuestionPairs, valid: QuestionPairs | None, config: TrainConfig
+) -> tuple[int, int, QuestionPairs]:
+    """How many duplicates train, how many pairs can, and pairs for the threshold."""
+    duplicates = np.flatnonzero(pairs.is_duplicate)
     if valid is not None:
-        validation = held_out_rows[:, np.flatnonzero(valid.is_duplicate)]
-    if cut < 2 or validation.shape[1] < 2:
+        return len(duplicates), len(pairs), valid
+    train_count = int(len(duplicates) * TRAIN_SHARE)
+    if config.valid_duplicates:
+        train_count = max(train_count, len(duplicates) - config.valid_duplicates)
+    # Rows after the last duplicate that trains may be held out: no label there is read.
+    known = int(duplicates[train_count]) if train_count < len(duplicates) else len(pairs)
+    held_out = pairs.rows(max(known, len(pairs) - HELD_OUT), len(pairs))
+    return train_count, known, held_out
+
+
+def _vocabulary(tokenized: TokenizedQuestions, rows: np.ndarray, config: TrainConfig) -> Vocabulary:
+    """The words of some pairs, rows [2, pairs], as the configuration asks."""
+    return tokenized.vocabulary(
+        *rows,
+        folded=config.folded,
+        min_count=config.min_count,
+        unknown_ids=config.unknown_ids,
+    )
+
+
+def _check_duplicates(
+    train: np.ndarray, validation: np.ndarray, duplicates: int, ids: Ragged
+) -> None:
+    """DataError for fewer than two pairs on a side, and for questions without words."""
+    train_count = train.shape[1]
+    validation_count = validation.shape[1]
+    if train_count < 2 or validation_count < 2:
         raise DataError(
-            f"There are {len(duplicates)} duplicates to train and validate on, which divide into "
-            f"{cut} and {validation.shape[1]}: at least 2 are needed for each. Give more rows."
+            f"There are {duplicates} duplicates to train and validate on, which divide "
+            f"into {train_count} and {validation_count}: at least 2 are needed for "
+            "each. Give more rows."
         )
-    used = np.concatenate([rows[:, duplicates[:cut]], validation], axis=1)
-    if not ids.lengths[used].all():
+    if not ids.lengths[np.concatenate([train, validation], axis=1)].all():
         raise DataError(
             "A question holds no words for the tokenizer (only blanks or control characters). "
             "`siamese data FILE` says where; take such rows out."
         )
 
-    rows, sides, is_duplicate = _known_pairs(pairs.rows(0, known), rows[:, :known], config)
-    train, labelled = np.flatnonzero(is_duplicate), None
+
+def _training_rows(
+    pairs: QuestionPairs, rows: np.ndarray, ids: Ragged, config: TrainConfig
+) -> tuple[np.ndarray, np.ndarray, LabelledRows | None]:
+    """Train, train_clusters, int64 [2, pairs] each, and labelled of `TrainingData`.
+
+    The labels of the first pairs, int64 rows of `ids` [2, known], may be read.
+    """
+    known = pairs.rows(0, rows.shape[1])
+    rows, cluster_sides, is_duplicate = _known_pairs(known, rows, config)
+    train = np.flatnonzero(is_duplicate)
     if config.hard_negatives or config.topic_block > 1:
-        similar = SimilarQuestions(ids, rows, sides, config.seed)
+        similar = SimilarQuestions(ids, rows, cluster_sides, config.seed)
+    labelled = None
     if config.pair_batch_size:
-        others = ~is_duplicate & (sides[0] != sides[1]) & (ids.lengths[rows] > 0).all(axis=0)
+        have_words = (ids.lengths[rows] > 0).all(axis=0)
+        others = ~is_duplicate & (cluster_sides[0] != cluster_sides[1]) & have_words
         # Labelled negatives are few, mined ones are many and less certain: the former are repeated.
         negatives = rows[:, np.tile(np.flatnonzero(others), COPIES)]
         if config.hard_negatives:
@@ -111,45 +177,37 @@ def prepare(
         labelled = _labelled(rows[:, train], negatives, config)
     if config.topic_block > 1:
         train = train[similar.topic_order(train, config.topic_block)]
-    return TrainingData(
-        vocabulary,
-        ids,
-        [texts[row] for row in first_rows.tolist()],
-        tuple(side[train] for side in rows),
-        tuple(side[train] for side in sides),
-        tuple(validation),
-        held_out,
-        tuple(held_out_rows),
-        labelled,
-    )
+    return rows[:, train], cluster_sides[:, train], labelled
 
 
-def _known_pairs(pairs: QuestionPairs, rows: np.ndarray, config: TrainConfig):
-    """The labelled pairs, and those that follow from them: rows, clusters [2, pairs]; labels [pairs]."""
+def _known_pairs(
+    pairs: QuestionPairs, rows: np.ndarray, config: TrainConfig
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The labelled pairs and those that follow from them: rows, clusters, labels."""
     joined = clusters(pairs)
-    sides = np.stack([joined.cluster1, joined.cluster2])
+    cluster_sides = np.stack([joined.cluster1, joined.cluster2])
     is_duplicate = np.asarray(pairs.is_duplicate, bool)
     if config.transitive_closure:
         *closure, cluster = transitive_closure(tuple(rows), joined, seed=config.seed)
         rows = np.concatenate([rows, closure], axis=1)
-        sides = np.concatenate([sides, [cluster, cluster]], axis=1)
+        cluster_sides = np.concatenate([cluster_sides, [cluster, cluster]], axis=1)
         is_duplicate = np.concatenate([is_duplicate, np.ones(len(cluster), bool)])
-    return rows, sides, is_duplicate
+    return rows, cluster_sides, is_duplicate
 
 
-def _labelled(duplicates: np.ndarray, negatives: np.ndarray, config: TrainConfig):
-    """All negatives and drawn duplicates in the wished proportion: (rows1, rows2, is_duplicate)."""
+def _labelled(duplicates: np.ndarray, negatives: np.ndarray, config: TrainConfig) -> LabelledRows:
+    """All negatives, and drawn duplicates in the proportion `PAIR_DUPLICATES`."""
     count = negatives.shape[1]
     if not count:
         raise DataError(
             "The loss of labelled pairs needs training pairs that are no duplicates, and there are none. "
             "Give some, or leave it out: --set pair_batch_size=0 --set hard_negatives=0."
         )
-    wanted = round(count * PAIR_DUPLICATES / (1 - PAIR_DUPLICATES))
+    duplicate_count = round(count * PAIR_DUPLICATES / (1 - PAIR_DUPLICATES))
     draw = np.random.default_rng([config.seed, count])
-    drawn = np.resize(draw.permutation(duplicates.shape[1]), wanted)
+    drawn = np.resize(draw.permutation(duplicates.shape[1]), duplicate_count)
     rows1, rows2 = np.concatenate([negatives, duplicates[:, drawn]], axis=1)
-    return rows1, rows2, np.repeat(np.array([0, 1], np.int32), [count, wanted])
+    return rows1, rows2, np.repeat(np.array([0, 1], np.int32), [count, duplicate_count])
 
 
 def make_batches(data: TrainingData, config: TrainConfig) -> tuple[Iterator, list[tuple]]:
@@ -157,26 +215,39 @@ def make_batches(data: TrainingData, config: TrainConfig) -> tuple[Iterator, lis
 
     Those to validate on are smaller where there are fewer duplicates to validate on than `batch_size`.
     """
-    ids, count = data.ids, len(data.valid[0])
+    ids = data.ids
     if config.encoder:  # A question is the row of its vector, a token of its own.
-        rows = np.arange(len(ids) + 1)
-        ids = Ragged(rows[:-1].astype(np.int32), rows)
-    train, valid = ([ids.take(side) for side in part] for part in (data.train, data.valid))
+        numbers = np.arange(len(ids) + 1)
+        ids = Ragged(numbers[:-1].astype(np.int32), numbers)
+    train = [ids.take(side) for side in data.train]
+    valid = [ids.take(side) for side in data.valid]
     # A loss over the other pairs of a batch needs two.
-    size = min(config.batch_size, max(2, count))
+    valid_count = len(data.valid[0])
+    valid_size = min(config.batch_size, max(2, valid_count))
+    batches: Iterator
     if config.batches == "course":
         batches = data_generator(*train, config.batch_size)
         batches.draws = random.Random(config.seed)
-        validation = data_generator(*valid, size, shuffle=False)
+        validation = data_generator(*valid, valid_size, shuffle=False)
     else:
-        options: dict[str, Any] = {"seed": config.seed}
-        validation = PairBatches(*valid, size, **options)
-        if data.labelled is not None:
-            *rows, labels = data.labelled
-            options["labelled"] = (*map(ids.take, rows), labels)
-            options["pair_batch_size"] = config.pair_batch_size
         batches = PairBatches(
-            *train, config.batch_size, topic_block=config.topic_block, swap=True,
-            clusters=data.train_clusters, **options,
-        )  # fmt: skip
-    return batches, [next(validation) for _ in range(max(1, min(VALID_BATCHES, count // size)))]
+            *train,
+            config.batch_size,
+            seed=config.seed,
+            topic_block=config.topic_block,
+            swap=True,
+            clusters=data.train_clusters,
+            **_labelled_options(data, ids, config),
+        )
+        validation = PairBatches(*valid, valid_size, seed=config.seed)
+    number = max(1, min(VALID_BATCHES, valid_count // valid_size))
+    return batches, [next(validation) for _ in range(number)]
+
+
+def _labelled_options(data: TrainingData, ids: Ragged, config: TrainConfig) -> dict[str, Any]:
+    """The arguments of `PairBatches` for labelled pairs."""
+    if data.labelled is None:
+        return {}
+    rows1, rows2, labels = data.labelled
+    labelled = ids.take(rows1), ids.take(rows2), labels
+    return {"labelled": labelled, "pair_batch_size": config.pair_batch_size}

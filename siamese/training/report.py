@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from siamese.search.parts import fit_parts
 
 logger = logging.getLogger("siamese")
 CURVE_PAIRS = 1000  # With as many labels a curve of the parts' cosines decides.
-MOST = 0.05, 0.95  # the quantiles between which nine in ten lie
+MOST = (0.05, 0.95)  # the quantiles between which nine in ten lie
 LEAST_SPREAD = 0.01  # Cosines of which nine in ten lie closer together say nothing.
 
 
@@ -33,33 +34,47 @@ def measure(
     a model does not separate them it gets the course's threshold, marked as a default, and no calibration,
     and a warning says so.
     """
-    sides, labels = detector._pairs(held_out.question1, held_out.question2), held_out.is_duplicate
-    cosines, problem = cosines_with(*sides), ""
-    if len(detector.shares) > 1 and len(labels) >= CURVE_PAIRS:
-        fit = fit_parts(detector.part_cosines(*sides), cosines, labels).fit
-    elif problem := unseparated(cosines, labels):
-        logger.warning(problem)
-        fit = {"threshold": COURSE_THRESHOLD, "calibration": None, "threshold_from": "default"}
-    else:
-        calibration = fit_calibration(cosines, labels).to_dict()
-        fit = {"threshold": best_threshold(cosines, labels), "calibration": calibration}
+    fit = _fit(detector, held_out)
     detector = detector.with_fit(fit)
     sides = detector._pairs(test.question1, test.question2)
-    scores, encoder = detector.scores_of(*sides), None
+    scores = detector.scores_of(*sides)
+    encoder = None
     if detector.encoder is not None:  # Its cosines are those of the first part.
         encoder = detector.encoder.name, detector.part_cosines(*sides)[:, 0]
     elif beside is not None:
         encoder = beside.encoder.name, beside.similarity(test.question1, test.question2)
-    columns = test.question1, test.question2, scores, test.is_duplicate
+    is_fitted = fit["calibration"] is not None
     report = Evaluation(
-        *columns,
+        test.question1,
+        test.question2,
+        scores,
+        test.is_duplicate,
         detector.threshold,
-        threshold_from="the course's, no labels behind it" if problem else "held-out pairs",
-        probabilities=detector.probabilities_of(scores) if detector.calibration else None,
+        threshold_from="held-out pairs" if is_fitted else "the course's, no labels behind it",
+        probabilities=detector.probabilities_of(scores) if is_fitted else None,
         measure=detector.measure,
         encoder=encoder,
     )
     return report, detector
+
+
+def _fit(detector: DuplicateDetector, held_out: QuestionPairs) -> dict[str, Any]:
+    """Threshold and calibration of held-out pairs as plain values, see `measure`."""
+    sides = detector._pairs(held_out.question1, held_out.question2)
+    labels = held_out.is_duplicate
+    cosines = cosines_with(*sides)
+    if len(detector.shares) > 1 and len(labels) >= CURVE_PAIRS:
+        return fit_parts(detector.part_cosines(*sides), cosines, labels).fit
+    problem = unseparated(cosines, labels)
+    if problem:
+        logger.warning(problem)
+        return {
+            "threshold": COURSE_THRESHOLD,
+            "calibration": None,
+            "threshold_from": "default",
+        }
+    calibration = fit_calibration(cosines, labels).to_dict()
+    return {"threshold": best_threshold(cosines, labels), "calibration": calibration}
 
 
 def with_tower(
@@ -70,14 +85,19 @@ def with_tower(
     It is measured by the whole vectors' cosines of held-out pairs.
     """
     both = DuplicateDetector(
-        tower.weights, tower.vocabulary, tower.tower, encoder=head.encoder, head=head.head,
+        tower.weights,
+        tower.vocabulary,
+        tower.tower,
+        encoder=head.encoder,
+        head=head.head,
         card=tower.card,
-    )  # fmt: skip
+    )
     cosines = both.part_cosines(*both._pairs(held_out.question1, held_out.question2))
 
     def roc_auc(model: DuplicateDetector) -> float:
-        shares = [*model.shares.values()]
-        return evaluate_scores(cosines[:, : len(shares)] @ shares, held_out.is_duplicate).roc_auc
+        shares = list(model.shares.values())
+        scores = cosines[:, : len(shares)] @ shares
+        return evaluate_scores(scores, held_out.is_duplicate).roc_auc
 
     return both, roc_auc(both) - roc_auc(head)
 
@@ -88,8 +108,10 @@ def unseparated(cosines: np.ndarray, labels: np.ndarray) -> str:
     They do not where nine in ten lie within 0.01, or where their ROC AUC is less than two standard errors
     above 0.5 (that of the Mann-Whitney statistic of equal distributions).
     """
-    spread, roc_auc = np.ptp(np.quantile(cosines, MOST)), evaluate_scores(cosines, labels).roc_auc
-    n, duplicates = len(labels), int(np.sum(labels))
+    spread = np.ptp(np.quantile(cosines, MOST))
+    roc_auc = evaluate_scores(cosines, labels).roc_auc
+    n = len(labels)
+    duplicates = int(np.sum(labels))
     error = np.sqrt((n + 1) / (12 * duplicates * (n - duplicates)))
     if spread > LEAST_SPREAD and roc_auc > 0.5 + 2 * error:
         return ""

@@ -50,7 +50,8 @@ from siamese.training.step import (
 logger = logging.getLogger("siamese")
 LEAST_STEPS = 500  # of a head: on 10,000 labels 4 epochs are 52 steps, and too few
 _PACKAGES = ("jax", "numpy", "optax")
-_FILES = ("checkpoint.safetensors", "best.safetensors", "model.safetensors", "metrics.jsonl")
+CHECKPOINT = "checkpoint.safetensors"
+_FILES = (CHECKPOINT, "best.safetensors", "model.safetensors", "metrics.jsonl")
 # Settings that may change when a run resumes: its duration and its outputs.
 _MAY_CHANGE = {"steps", "epochs", "eval_every", "checkpoint_every", "patience"}
 # A loss that stays on the plateau for so long counts as collapsed. Every run of the course's model starts
@@ -91,51 +92,57 @@ class Trainer:
         overwrite: bool = False,
         quiet: bool = False,
     ):
-        self.config, self.quiet, self.init_from = config, quiet, init_from
+        self.config = config
+        self.quiet = quiet
+        self.init_from = init_from
         self.output_dir = None if output_dir is None else Path(output_dir)
-        if init_from and not (config.encoder and init_from.encoder):
-            raise ArgumentError(
-                "A run starts from the head of a model; a tower starts from nothing."
-            )
-        self._encoder = init_from.encoder if init_from else None
-        if config.encoder and self._encoder is None:
-            self._encoder = find_encoder(config.encoder)
-        self.data = data = prepare(pairs, config, valid=valid)
-        self._batches, self._valid_batches = make_batches(data, config)
+        self._encoder = _encoder_of(config, init_from)
+
+        self.data = prepare(pairs, config, valid=valid)
+        self._batches, self._valid_batches = make_batches(self.data, config)
         network, weights = self._head() if config.encoder else self._tower()
-        loss, optimizer = make_loss(config), make_optimizer(config, self.total_steps)
+        loss = make_loss(config)
+        optimizer = make_optimizer(config, self.total_steps)
         self._train_step = make_step(network, loss, optimizer, seed=config.seed)
         self._evaluate = make_evaluation(network, loss)
+
+        # The state before the first step, or that of the directory's checkpoint.
         self.state = initial_state(weights, optimizer)
-        self.step, self.history, self.resumed_from = 0, [], None
+        self.step = 0
+        self.history: list[dict[str, Any]] = []
+        self.resumed_from: int | None = None
         # The sum of the losses of the steps since the last evaluation, and how many these are.
-        self._loss_sum, self._summed = np.float32(0), 0
+        self._loss_sum = np.float32(0)
+        self._summed = 0
         self._collapsed = False  # whether the loss stays on the plateau of equal vectors
         self.calibration = None
-        self._fingerprint = fingerprint(data, init_from)
+        self._fingerprint = fingerprint(self.data, init_from)
         if self.output_dir is not None and overwrite:
-            with lock_run(self.output_dir), explained(self.output_dir, "remove"):
-                for name in _FILES:
-                    (self.output_dir / name).unlink(missing_ok=True)
-        elif self.output_dir is not None and (self.output_dir / _FILES[0]).exists():
-            self._load_checkpoint()
+            _discard(self.output_dir)
+        else:
+            self._resume()
 
     def _tower(self) -> tuple[Network, dict[str, Any]]:
         """The tower that trains, and the weights that it starts from."""
-        config, words = self.config, self.data.vocabulary
-        self.tower = tower = TowerConfig(
-            words.size, config.d_model, config.mask_padding, config.bidirectional
+        config = self.config
+        self.tower = TowerConfig(
+            self.data.vocabulary.size,
+            config.d_model,
+            config.mask_padding,
+            config.bidirectional,
         )
-        weights = init(jax.random.key(config.seed), tower, config.lstm_bias, config.embedding_std)
+        key = jax.random.key(config.seed)
+        weights = init(key, self.tower, config.lstm_bias, config.embedding_std)
         dropout = Dropout(config.embedding_dropout, config.word_dropout)
-        return tower_network(tower, dropout, device_mesh()), weights
+        return tower_network(self.tower, dropout, device_mesh()), weights
 
     def _head(self) -> tuple[Network, dict[str, Any]]:
-        """Likewise of a head, on the vectors of the encoder, which are computed here."""
+        """The head, which trains on the encoder's vectors, and its first matrix."""
         bare = DuplicateDetector.from_encoder(self._encoder)
         vectors = bare.encode(self.data.texts, show_progress=not self.quiet)
         head = self.init_from.head if self.init_from else None
-        head = np.eye(vectors.shape[1], dtype=np.float32) if head is None else head
+        if head is None:
+            head = np.eye(vectors.shape[1], dtype=np.float32)
         return head_network(vectors, self.config.embedding_dropout), {"head": head}
 
     @functools.cached_property
@@ -146,10 +153,10 @@ class Trainer:
         per_epoch = len(self.data.train[0]) / self.config.batch_size
         if self.config.batches == "bucketed":  # Pairs that fill no batch are left out.
             per_epoch = math.floor(per_epoch)
+        steps = max(1, math.ceil(self.config.epochs * per_epoch))
         # The minimum holds for the preset's epochs alone.
         is_preset = self.config.encoder and self.config.epochs == PRESETS["head"]["epochs"]
-        least = LEAST_STEPS if is_preset else 1
-        return max(least, math.ceil(self.config.epochs * per_epoch))
+        return max(LEAST_STEPS, steps) if is_preset else steps
 
     @property
     def weights(self) -> dict[str, np.ndarray]:
@@ -183,11 +190,14 @@ class Trainer:
                     bar.set_postfix(loss=f"{float(loss):.4f}", refresh=False)
             self._write_state("checkpoint")
         if signals.received:
-            saved = ""
+            message = f"Stopped by {signals.received.name} after step {self.step}."
             if self.output_dir is not None:
                 self.save()
-                saved = f" {self.output_dir} holds the model so far, unmeasured; run it again to resume."
-            logger.warning(f"Stopped by {signals.received.name} after step {self.step}.{saved}")
+                message += (
+                    f" {self.output_dir} holds the model so far, unmeasured; run it "
+                    "again to resume."
+                )
+            logger.warning(message)
         signals.raise_received()
 
     def _one_step(self) -> Any:
@@ -196,7 +206,8 @@ class Trainer:
         self.state, metrics = self._train_step(self.state, next(self._batches))
         self.step += 1
         # The sum stays on the device until it is reported: nothing waits for it.
-        self._loss_sum, self._summed = self._loss_sum + metrics["loss"], self._summed + 1
+        self._loss_sum = self._loss_sum + metrics["loss"]
+        self._summed += 1
         if self.step == 1 or self.step % config.eval_every == 0:
             self._report()
         if self.step % config.checkpoint_every == 0:
@@ -209,7 +220,8 @@ class Trainer:
         train_loss = float(self._loss_sum) / self._summed
         losses = [self._evaluate(self.state.weights, batch) for batch in self._valid_batches]
         valid_loss = float(np.mean(losses))
-        self._loss_sum, self._summed = np.float32(0), 0
+        self._loss_sum = np.float32(0)
+        self._summed = 0
         self.history.append({"step": self.step, "train/loss": train_loss, "valid/loss": valid_loss})
         if valid_loss == min(line["valid/loss"] for line in self.history):
             self._write_state("best")
@@ -217,12 +229,15 @@ class Trainer:
 
     def _watch(self) -> None:
         """Reports a collapse, once: a loss that stays on the plateau of equal vectors."""
-        # Mean and closest negative both exceed the positive by the margin there, in every edition.
-        since, level = self.step - COLLAPSE_STEPS, 2 * self.config.margin
-        last = [line["train/loss"] for line in self.history if line["step"] > since]
-        stays = self.config.loss == "triplet" and since >= 0
-        # Within 2 %: in the edition of 2023 rounding masks all negatives of about one row a batch.
-        stays = stays and all(abs(loss - level) < 0.02 * level for loss in last)
+        since = self.step - COLLAPSE_STEPS
+        if self.config.loss != "triplet" or since < 0:
+            return
+        # Mean and closest negative both exceed the positive by the margin there, in
+        # every edition. Within 2 %: in that of 2023 rounding masks all negatives of
+        # about one row a batch.
+        level = 2 * self.config.margin
+        losses = [line["train/loss"] for line in self.history if line["step"] > since]
+        stays = all(abs(loss - level) < 0.02 * level for loss in losses)
         if stays and not self._collapsed:
             advice = ["a smaller --learning-rate"]  # and what the run has not tried itself
             if self.config.lstm_bias != "forget_gate":
@@ -230,16 +245,19 @@ class Trainer:
             if self.config.warmup_steps < LONG_WARMUP:
                 advice.append(f"--set warmup_steps={LONG_WARMUP}")
             logger.warning(
-                f"The loss has stayed at {last[-1]:.3f} for {COLLAPSE_STEPS} steps: all questions have "
-                f"almost the same vector (collapse). Try {', '.join(advice)}, or another --seed."
+                f"The loss has stayed at {losses[-1]:.3f} for {COLLAPSE_STEPS} steps: "
+                "all questions have almost the same vector (collapse). "
+                f"Try {', '.join(advice)}, or another --seed."
             )
         self._collapsed = stays
 
     @property
     def _has_patience(self) -> bool:
-        losses = [line["valid/loss"] for line in self.history] or [0.0]
+        if not self.config.patience or not self.history:
+            return True
+        losses = [line["valid/loss"] for line in self.history]
         since_best = len(losses) - 1 - int(np.argmin(losses))
-        return not self.config.patience or since_best < self.config.patience
+        return since_best < self.config.patience
 
     # ---- The run's directory ----
 
@@ -259,37 +277,48 @@ class Trainer:
         }
         lines = "".join(f"{json.dumps(line)}\n" for line in self.history)
         write_text_atomically(self.output_dir / "metrics.jsonl", lines, CheckpointError)
-        leaves = {f"{i:02d}": np.asarray(a) for i, a in enumerate(jax.tree.leaves(self.state))}
-        write_file(self.output_dir / f"{name}.safetensors", "checkpoint", leaves, facts)
+        leaves = jax.tree.leaves(self.state)
+        arrays = {f"{number:02d}": np.asarray(leaf) for number, leaf in enumerate(leaves)}
+        write_file(self.output_dir / f"{name}.safetensors", "checkpoint", arrays, facts)
 
-    def _load_checkpoint(self) -> None:
-        """Restores the run of the directory; CheckpointError where it is damaged, or another run."""
-        arrays, facts = read_file(self.output_dir / _FILES[0], "checkpoint")
-        if different := self._differences(facts):
+    def _resume(self) -> None:
+        """Restores the directory's run where there is one.
+
+        CheckpointError where it is damaged, or another run.
+        """
+        if self.output_dir is None or not (self.output_dir / CHECKPOINT).exists():
+            return
+        arrays, facts = read_file(self.output_dir / CHECKPOINT, "checkpoint")
+        differences = self._differences(facts)
+        if differences:
             raise CheckpointError(
-                f"{self.output_dir} holds another run, at step {facts['step']}: {'; '.join(different)}. "
-                "Pass --overwrite to discard it, or choose another directory."
+                f"{self.output_dir} holds another run, at step {facts['step']}: "
+                f"{'; '.join(differences)}. Pass --overwrite to discard it, or choose "
+                "another directory."
             )
         leaves = [jax.numpy.asarray(arrays[name]) for name in sorted(arrays)]
         self.state = jax.tree.unflatten(jax.tree.structure(self.state), leaves)
         self.step = self.resumed_from = facts["step"]
-        self._loss_sum, self._summed = np.float32(facts["loss_sum"]), facts["summed"]
+        self._loss_sum = np.float32(facts["loss_sum"])
+        self._summed = facts["summed"]
         self.history = facts["history"]
         self._batches.restore(facts["batches"])
 
     def _differences(self, facts: dict[str, Any]) -> list[str]:
         """What differs in the run of a checkpoint with these facts."""
-        saved, values = facts["config"], dataclasses.asdict(self.config)
-        # A rate that reaches zero at the run's end is another one where the end is another.
-        ends = {"steps", "epochs"} if self.config.schedule == "linear" else set()
-        different = [
+        saved = facts["config"]
+        may_change = _MAY_CHANGE
+        if self.config.schedule == "linear":
+            # A rate that reaches zero at the run's end differs where the end differs.
+            may_change = may_change - {"steps", "epochs"}
+        differences = [
             f"{name} {saved.get(name)!r} there, {value!r} here"
-            for name, value in values.items()
-            if name not in _MAY_CHANGE - ends and saved.get(name) != value
+            for name, value in dataclasses.asdict(self.config).items()
+            if name not in may_change and saved.get(name) != value
         ]
         if facts["data"] != self._fingerprint:
-            different.append("the training questions, or the model to start from, differ")
-        return different
+            differences.append("the training questions, or the model to start from, differ")
+        return differences
 
     # ---- The model ----
 
@@ -310,11 +339,12 @@ class Trainer:
 
         The report sets the threshold and goes into the card, with more JSON values in `card`.
         """
-        start, tower = self.init_from, (None, None, None)
+        start = self.init_from
+        tower: tuple[Any, Any, Any] = (None, None, None)
         if not self.config.encoder:
-            tower = self.weights, self.data.vocabulary, self.tower
+            tower = (self.weights, self.data.vocabulary, self.tower)
         elif start and start.tower:
-            tower = start.weights, start.vocabulary, start.tower
+            tower = (start.weights, start.vocabulary, start.tower)
         detector = DuplicateDetector(
             *tower,
             encoder=self._encoder,
@@ -336,11 +366,29 @@ class Trainer:
         return detector
 
 
+def _encoder_of(config: TrainConfig, start: DuplicateDetector | None) -> Any:
+    """The encoder that a head is trained on; None for a tower."""
+    if start is not None:
+        if not config.encoder or start.encoder is None:
+            raise ArgumentError(
+                "A run starts from the head of a model; a tower starts from nothing."
+            )
+        return start.encoder
+    return find_encoder(config.encoder) if config.encoder else None
+
+
+def _discard(directory: Path) -> None:
+    """Removes the files of a run."""
+    with lock_run(directory), explained(directory, "remove"):
+        for name in _FILES:
+            (directory / name).unlink(missing_ok=True)
+
+
 def fingerprint(data: TrainingData, start: DuplicateDetector | None) -> str:
     """The SHA-256 of the training questions and of the model that the run starts from."""
     digest = hashlib.sha256()
-    for part in (data.ids.values, data.ids.offsets, *data.train, *data.valid):
-        digest.update(np.ascontiguousarray(part, "<i8").tobytes())
+    for array in (data.ids.values, data.ids.offsets, *data.train, *data.valid):
+        digest.update(np.ascontiguousarray(array, "<i8").tobytes())
     digest.update("\n".join(data.vocabulary.words).encode("utf-8", "surrogatepass"))
     digest.update((start.checksum if start else "").encode())
     return digest.hexdigest()

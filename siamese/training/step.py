@@ -65,7 +65,8 @@ def learning_rate(config: TrainConfig, total_steps: int, step):
     """
     if config.schedule == "rsqrt":
         full = config.warmup_steps + 1  # as Trax counts
-        up, down = step / full, jnp.sqrt(full / jnp.maximum(step, full))
+        up = step / full
+        down = jnp.sqrt(full / jnp.maximum(step, full))
     else:
         left = total_steps + 1
         up = step / max(config.warmup_steps, 1)
@@ -164,7 +165,8 @@ def batch_loss(loss, vectors, batch: Batch):
     """The loss of a batch's vectors, float32 [2 * (batch + pairs), d], in the order of its places."""
     first, second = jnp.split(vectors, 2)
     pairs = 0 if batch.is_duplicate is None else len(batch.is_duplicate)
-    v1, v2 = first[: len(first) - pairs], second[: len(second) - pairs]  # [batch, d]
+    v1 = first[: len(first) - pairs]  # [batch, d]
+    v2 = second[: len(second) - pairs]
     # Accelerators multiply float32 in fewer bits unless told otherwise; the loss must not drift.
     scores = jnp.matmul(v1, v2.T, precision="highest")  # [batch, batch]
     if not pairs:
@@ -178,38 +180,45 @@ def to_device(batch: tuple, vocab_size: int, mesh: jax.sharding.Mesh | None = No
 
     ArgumentError where it does not divide by their number: to cut or fill it would change the loss.
     """
-    sides, parts = sides_of(batch)
+    sides, other_arrays = sides_of(batch)
     length = max(side.shape[1] for side in sides)
-    tokens = np.concatenate([
+    padded = [
         np.pad(side, ((0, 0), (0, length - side.shape[1])), constant_values=PAD) for side in sides
-    ])  # fmt: skip
+    ]
+    tokens = np.concatenate(padded)
     words, places = words_of(tokens, vocab_size)
-    result = Batch(words, places, **parts)
+    result = Batch(words, places, **other_arrays)
     if mesh is None:
         return result
-    pairs, count = len(sides[0]), mesh.devices.size
+    pairs = len(sides[0])
+    count = mesh.devices.size
     if pairs % count or len(tokens) // 2 % count:
         raise ArgumentError(
             f"A batch of {pairs} pairs does not divide by {count} devices. "
             f"Use a batch size of {-(-pairs // count) * count}."
         )
-    spec = jax.sharding.PartitionSpec
-    spread, whole = (jax.sharding.NamedSharding(mesh, s) for s in (spec("batch"), spec()))
-    placed = [None if a is None else jax.device_put(a, spread) for a in result[1:]]
-    return Batch(jax.device_put(words, whole), *placed)
+    by_row = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("batch"))
+    copied = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
+    _, *arrays = result
+    spread = [None if array is None else jax.device_put(array, by_row) for array in arrays]
+    return Batch(jax.device_put(words, copied), *spread)
 
 
 def sides_of(batch: tuple) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
-    """The questions of a batch in the order of a `Batch`, and its other parts by their names."""
-    parts = dict(zip(getattr(batch, "_fields", ("q1", "q2")), map(np.asarray, batch)))
+    """A batch's questions in the order of a `Batch`, and its other arrays by name."""
+    fields = getattr(batch, "_fields", ("q1", "q2"))
+    arrays = dict(zip(fields, map(np.asarray, batch)))
     names = ("q1", "labelled_q1", "q2", "labelled_q2")
-    return [parts.pop(name) for name in names if name in parts], parts
+    sides = [arrays.pop(name) for name in names if name in arrays]
+    return sides, arrays
 
 
 def device_mesh() -> jax.sharding.Mesh | None:
     """A one-dimensional mesh over all devices, or None where there is only one."""
     devices = jax.devices()
-    return jax.sharding.Mesh(np.asarray(devices), ("batch",)) if len(devices) > 1 else None
+    if len(devices) == 1:
+        return None
+    return jax.sharding.Mesh(np.asarray(devices), ("batch",))
 
 
 def words_of(tokens: np.ndarray, vocab_size: int) -> Words:
@@ -232,7 +241,8 @@ def words_of(tokens: np.ndarray, vocab_size: int) -> Words:
     needed = vocab_size if vocab_size <= SMALL_VOCABULARY else len(distinct)
     size = 256
     while size < needed:
-        size = size * 3 // 2 if size & (size - 1) == 0 else size * 4 // 3
+        is_power_of_two = size & (size - 1) == 0
+        size = size * 3 // 2 if is_power_of_two else size * 4 // 3
     words = np.full(size, vocab_size, np.int32)
     words[: len(distinct)] = distinct
     return Words(words, (np.cumsum(present, dtype=np.int32) - 1)[tokens])
