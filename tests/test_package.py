@@ -30,7 +30,6 @@ EVERYWHERE = {"compat.progress", "compat.process", "compat.atomic"}
 # Arrows from the tool into the course.
 INTO_THE_COURSE = {
     ("training.losses", "course.loss"),
-    ("training.prepare", "course.generator"),
     ("search.import_weights", "compat.trax_files"),
     ("cli.main", "compat"),
     ("cli.course", "compat"),

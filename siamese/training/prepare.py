@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from siamese.course.generator import data_generator
+from siamese.data.arguments import check_pairs
 from siamese.data.clusters import clusters, transitive_closure
 from siamese.data.hard_negatives import SimilarQuestions
 from siamese.data.pairs import QuestionPairs
 from siamese.data.text import folded
 from siamese.data.vocabulary import TokenizedQuestions, Vocabulary, tokenize_questions
 from siamese.errors import ArgumentError, DataError
+from siamese.nn.batches import PaddedBatches
 from siamese.nn.ragged import Ragged
 from siamese.training.batches import PairBatches
 from siamese.training.config import TrainConfig
@@ -226,9 +227,11 @@ def make_batches(data: TrainingData, config: TrainConfig) -> tuple[Iterator, lis
     valid_size = min(config.batch_size, max(2, valid_count))
     batches: Iterator
     if config.batches == "course":
-        batches = data_generator(*train, config.batch_size)
+        for first, second in (train, valid):
+            check_pairs(first, second, "question1", "question2")
+        batches = PaddedBatches(*train, config.batch_size)
         batches.draws = random.Random(config.seed)
-        validation = data_generator(*valid, valid_size, shuffle=False)
+        validation = PaddedBatches(*valid, valid_size, shuffle=False)
     else:
         batches = PairBatches(
             *train,
