@@ -132,8 +132,10 @@ def contents(folder: Path) -> dict[str, object]:
         name = str(path.relative_to(folder))
         if path.name == "index":
             with contextlib.closing(sqlite3.connect(path)) as db:
-                # `model` has a path of the folder.
-                contents[name] = [line for line in db.iterdump() if "'model'" not in line]
+                # `model` has a path of the folder, and `change` numbers that are drawn.
+                left_out = "'model'", 'INSERT INTO "change"'
+                lines = (line for line in db.iterdump() if not any(w in line for w in left_out))
+                contents[name] = list(lines)
         elif not path.name.startswith(".") and not name.endswith((".jsonl", "-wal", "-shm")):
             contents[name] = path.read_bytes()
     return contents

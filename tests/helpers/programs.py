@@ -74,3 +74,21 @@ def mounted_tmpfs(where, size):
     finally:
         subprocess.run(["umount", "-l", str(where)], check=True)
         where.rmdir()
+
+
+@contextmanager
+def read_only_view(of, where):
+    """A directory as a container sees a volume with ":ro"; skips where that is not permitted."""
+    where.mkdir()
+    commands = (
+        ["mount", "--bind", str(of), str(where)],
+        ["mount", "-o", "remount,ro,bind", str(where)],
+    )
+    if not shutil.which("mount") or subprocess.run(commands[0], capture_output=True).returncode:
+        pytest.skip("mounting a read-only view is not permitted here")
+    try:
+        subprocess.run(commands[1], check=True)
+        yield where
+    finally:
+        subprocess.run(["umount", "-l", str(where)], check=True)
+        where.rmdir()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,13 +17,21 @@ from siamese.data.arguments import as_number, one_of, whole_number
 from siamese.data.pairs import QuestionPairs
 from siamese.data.readers.tables import json_value, text_list
 from siamese.data.text import has_words
-from siamese.errors import ArgumentError, CheckpointError
+from siamese.errors import ArgumentError, CheckpointError, SiameseError
 from siamese.search import model_file
 from siamese.search.detector import DuplicateDetector
 from siamese.search.groups import linked_labels
 from siamese.search.index import rows as rows_of
 from siamese.search.index import stored_groups
-from siamese.search.index.file import REMAKE, IndexFile, settings, write_settings
+from siamese.search.index.file import (
+    REMAKE,
+    IndexFile,
+    Unsteady,
+    attempts,
+    settings,
+    token_of,
+    write_settings,
+)
 from siamese.search.index.ranking import (
     ENCODER_VECTOR_WEIGHT,
     MODES,
@@ -44,24 +55,52 @@ class Added(NamedTuple):
     skipped: int  # They were there.
 
 
+class View(NamedTuple):
+    """What an index has in memory, of one moment; it never changes."""
+
+    opened: int  # how often the file was opened
+    token: int  # the number of the file's content
+    facts: dict[str, Any]  # its settings
+    detector: DuplicateDetector
+    state: State
+
+
+def steady(method: Callable) -> Callable:
+    """A method that reads; it begins anew where another process has written to what it read."""
+
+    @functools.wraps(method)
+    def repeated(*args: Any, **options: Any) -> Any:
+        for attempt in attempts():
+            try:
+                return method(*args, **options)
+            except Unsteady:
+                if attempt.last:
+                    raise
+
+    return repeated
+
+
 class QuestionIndex(AbstractContextManager["QuestionIndex"]):
     """Questions encoded once and searched many times; threads and processes may share it.
 
     Ids are text; whole numbers become their decimal text. What another process changes in the file, the
-    next search sees. Close an index that has a file, or use it in a ``with`` block.
+    next search sees; of a file that was exchanged for another one it sees the new one, or raises a
+    CheckpointError. Searches do not wait for changes. Close an index that has a file, or use it in a
+    ``with`` block.
     """
 
-    def __init__(self, detector: DuplicateDetector, file: IndexFile, state: State):
-        """For `build` and `open`: an open file, its model, questions and settings."""
-        self._model, self._file, self._state = detector, file, state
-        self._version: Any = None  # of the file when it was last read
-        len(self)  # reads what the file has
+    def __init__(self, detector: DuplicateDetector, file: IndexFile, view: View):
+        """For `build` and `open`: an open file, its model, and what was read of it."""
+        self._model, self._file, self._view = detector, file, view
+        with self._moment():
+            pass  # It reads what the file has.
 
     @property
+    @steady
     def detector(self) -> DuplicateDetector:
         """The model, with the threshold and calibration that the file has now."""
-        with self._moment():
-            return self._detector
+        with self._moment() as (_, view):
+            return view.detector
 
     def __repr__(self) -> str:
         return f"QuestionIndex({len(self):,} questions)"
@@ -116,9 +155,10 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
                 # What is in memory is not stored a second time.
                 stored = path is not None
                 _, state = rows_of.insert(db, questions, ids, columns, vectors, stored)
-            return cls(detector, file, state)
+            return cls(detector, file, View(file.opened, file.committed, {}, detector, state))
 
     @classmethod
+    @steady
     def open(
         cls, path: str | os.PathLike, detector: DuplicateDetector | str | os.PathLike | None = None
     ) -> QuestionIndex:
@@ -128,11 +168,11 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         """
         with IndexFile(path).closed_by_errors() as file:
             with ThreadPoolExecutor(1) as pool, file.transaction() as db:
-                facts = settings(db)
+                opened, token, facts = file.opened, token_of(db), settings(db)
                 loading = pool.submit(model_file.detector_of, path, facts, detector)
-                none, vectors = np.zeros(0, np.int32), np.zeros((0, facts["size"]), np.float32)
-                state = State(none, vectors, none, none).followed(db)  # meanwhile
-            return cls(loading.result(), file, state)
+                state = State.of(facts["size"]).followed(db)  # meanwhile
+            detector = loading.result()
+            return cls(detector, file, View(opened, token, {}, detector, state))
 
     # ---- Changing ----
 
@@ -158,10 +198,10 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
             late = [at for at in places if at not in vectors]
             vectors.update(zip(late, rows_of.encoded(self._model, questions, late)))
 
-        with self._moment() as db:
+        with self._moment() as (db, _):
             new, *_ = rows_of.compared(db, questions, ids, columns)
         encode(new)
-        with self._moment(change=True) as db:
+        with self._moment(change=True) as (db, _):
             new, replaced, changed, known = rows_of.compared(db, questions, ids, columns)
             encode(new)  # Others may have removed some since.
             rows_of.delete(db, replaced)
@@ -179,7 +219,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         """Removes questions by their ids; returns how many. With an unknown id (ArgumentError) none."""
         is_one = isinstance(ids, (str, bytes)) or not np.iterable(ids)
         ids = set(map(rows_of.as_id, [ids] if is_one else ids))
-        with self._moment(change=True) as db:
+        with self._moment(change=True) as (db, _):
             row_of = {i: row for row, i, *_ in rows_of.rows_where(db, "id", ids)}
             for i in ids - row_of.keys():
                 raise ArgumentError(f"There is no question with the id {i!r} in the index.")
@@ -193,14 +233,15 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         `fit` is as `siamese.evaluation.thresholds.FittedThreshold.to_dict` makes it. Stored groups go: the
         next call of `grouped` makes them by the new threshold.
         """
-        with self._moment(change=True) as db:
+        with self._moment(change=True) as (db, _):
             write_settings(db, fit=json_value(fit), grouping=None)
 
     @property
+    @steady
     def reading(self) -> dict[str, Any]:
         """How its file was read: the flags, the repeated lines, and the columns that are compared."""
-        with self._moment():
-            return dict(self._facts.get("reading", {}))
+        with self._moment() as (_, view):
+            return copy.deepcopy(view.facts["reading"])
 
     @property
     def vector_weight(self) -> float:
@@ -209,6 +250,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
 
     # ---- Groups and answers ----
 
+    @steady
     def grouped(self, threshold: float | None = None, *, regroup: bool = False) -> Snapshot:
         """The groups of duplicates, with the questions and vectors of the same moment.
 
@@ -218,8 +260,8 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         model knows are in no group but by an answer. The threshold is that of the stored groups where it is
         None, else the index's own. ArgumentError where the stored ones were made with another threshold.
         """
-        with self._moment() as db:
-            state, detector, stored = self._state, self._detector, self._facts.get("grouping")
+        with self._moment() as (db, view):
+            state, detector, stored = view.state, view.detector, view.facts.get("grouping")
             if stored and not regroup:
                 linked, cut = stored_groups.read_labels(db, state, threshold), stored["threshold"]
                 return stored_groups.snapshot(db, state, detector, linked, cut)
@@ -227,18 +269,22 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         cut = detector.threshold if threshold is None else as_number(threshold, "threshold", -1, 1)
         linked = linked_labels(state.vectors, texts, detector, cut)
         change = not self._file.read_only
-        with self._moment(change) as db:
-            anew = threshold is None and self._detector.fit != detector.fit  # fitted meanwhile
-            if not change:
-                return stored_groups.snapshot(db, self._state, self._detector, linked, cut)
-            if not anew:  # The end of a change adds the questions that have come meanwhile.
-                stored_groups.write_labels(db, state, linked, self._state, cut)
+        with self._moment(change) as (db, view):
+            anew = threshold is None and view.detector.fit != detector.fit  # fitted meanwhile
+            if view.state.lineage is not state.lineage:
+                anew = True  # The file was exchanged meanwhile.
+            if not change and view.state is state:
+                return stored_groups.snapshot(db, state, view.detector, linked, cut)
+            if change and not anew:
+                # The end of a change adds the questions that have come meanwhile.
+                stored_groups.write_labels(db, state, linked, view.state, cut)
         return self.grouped(threshold, regroup=regroup and anew)
 
+    @steady
     def snapshot(self) -> Snapshot:
         """The questions, vectors and model of one moment, without groups."""
-        with self._moment() as db:
-            return stored_groups.snapshot(db, self._state, self._detector)
+        with self._moment() as (db, view):
+            return stored_groups.snapshot(db, view.state, view.detector)
 
     def add_answers(self, pairs: Any, *, forget: bool = False) -> int:
         """Stores your answers to pairs, `QuestionPairs`; they bind the groups. Returns how many it took.
@@ -248,7 +294,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         the index lacks one of its questions. With `forget` the answers to these pairs are removed instead.
         DataError where answers contradict each other; none of the pairs is stored then.
         """
-        with self._moment(change=True) as db:
+        with self._moment(change=True) as (db, _):
             return stored_groups.add_answers(db, pairs, forget)
 
     def change_answer(
@@ -259,13 +305,14 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         None stands for no answer. So two people who answer at once never replace, or take back, each
         other's answer: another value than `is_duplicate` comes back. Errors are those of `add_answers`.
         """
-        with self._moment(change=True) as db:
+        with self._moment(change=True) as (db, _):
             pair = (question1, question2)
             return stored_groups.change_answer(db, pair, is_duplicate, before)
 
+    @steady
     def answers(self) -> QuestionPairs:
         """The answers that the index has, as labelled pairs."""
-        with self._moment() as db:
+        with self._moment() as (db, _):
             return stored_groups.answers_of(db)
 
     # ---- Asking ----
@@ -274,16 +321,21 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         return len(self.vectors)
 
     @property
+    @steady
     def vectors(self) -> np.ndarray:
-        """The questions' vectors, float32 [questions, d]; the same array until a question changes."""
-        with self._moment():
-            return self._state.vectors
+        """The questions' vectors, float32 [questions, d], read-only.
+
+        They are the same array until a question changes.
+        """
+        with self._moment() as (_, view):
+            return view.state.vectors
 
     @property
     def entries(self) -> list[dict[str, Any]]:
         """Each question as a dict: id, question, columns. It reads all of them."""
         return self.snapshot().entries
 
+    @steady
     def search(
         self,
         questions: str | Sequence[str],
@@ -314,17 +366,19 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         words = [[] if mode == "vectors" else words_in(text) for text in asked]
         weight = self.vector_weight if vector_weight is None else vector_weight
         weight = as_number(weight, "vector_weight", 0, 1)
-        while True:
-            with self._moment() as db:
-                state, detector = self._state, self._detector
+        for attempt in attempts(5, pause=0):
+            with self._moment() as (db, view):
+                state, detector = view.state, view.detector
                 stems = rows_of.stem_numbers(db, words)
+                if attempt.last:  # Changes come faster than it ranks: within one moment.
+                    rankings = [*ranked(state, queries, stems, k, mode, weight)]
+                    by_row = rows_of.hits_of(db, state, rankings)
+                    break
             rankings = [*ranked(state, queries, stems, k, mode, weight)]
-            hit_places = sorted({place for places in rankings for place in places.tolist()})
-            rows = state.rows[np.array(hit_places, np.int64)]
-            with self._moment() as db:
-                by_row = {row[0]: row for row in rows_of.rows_where(db, "row", rows.tolist())}
-            if len(by_row) == len(rows):  # Else a question was removed meanwhile.
-                break
+            with self._moment() as (db, view):
+                by_row = rows_of.hits_of(db, state, rankings)
+                if by_row is not None and view.state.lineage is state.lineage:
+                    break  # Else a question was removed meanwhile.
         answers = []
         for places, query, text in zip(rankings, queries, asked):
             entries = [rows_of.entry(by_row[row]) for row in state.rows[places].tolist()]
@@ -346,33 +400,50 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
     # ---- The file ----
 
     @contextmanager
-    def _moment(self, change: bool = False) -> Iterator[Any]:
-        """A transaction; state and settings are those of its moment, and of the end of a change."""
-        with self._file.lock:
-            before = self._state
-            try:
-                with self._file.transaction(change) as db:
-                    # Of this connection; one that was opened anew counts anew.
-                    version = self._file.opened, *db.execute("pragma data_version").fetchone()
-                    if version != self._version:
-                        self._read(db)
-                        self._version = version
-                    yield db
-                    if change:
-                        self._read(db)
-                        stored_groups.extend(db, self._state, self._detector)
-            except BaseException:
-                self._state, self._version = before, None
-                raise
+    def _moment(self, change: bool = False) -> Iterator[tuple[Any, View]]:
+        """A transaction, and what its moment has; a change is seen by others after its end."""
+        file = self._file
+        with file.change_lock if change else nullcontext():
+            with file.transaction(change) as db:
+                view = self._now(db)
+                if not change:
+                    self._view = view
+                yield db, view
+                if change:
+                    view = self._read(db, view.state)
+                    stored_groups.extend(db, view.state, view.detector)
+                    view = view._replace(facts=settings(db))
+            if change:
+                with file.lock:  # It need not be read again.
+                    self._view = view._replace(token=file.committed)
 
-    def _read(self, db: Any) -> None:
-        """Takes settings and questions from the file, in a transaction."""
-        self._facts = facts = settings(db)
+    def _now(self, db: Any) -> View:
+        """What the file has, in a transaction."""
+        view = self._view
+        token = token_of(db)
+        if view.facts and (view.opened, view.token) == (self._file.opened, token):
+            return view
+        # Of another file the same numbers of rows may be other questions.
+        ancestor = "select count(*) from change where token = ?"
+        is_later = db.execute(ancestor, (view.token,)).fetchone()[0]
+        return self._read(db, view.state if is_later else State.of(self._model.output_size))
+
+    def _read(self, db: Any, state: State) -> View:
+        """Settings and questions of the file, in a transaction; `state` is of an earlier moment."""
+        facts = settings(db)
         if self._model.checksum != facts["model_checksum"]:
             raise CheckpointError(
-                f"{self._file.path} was made by another model: their vectors cannot be compared. Give the "
-                f"model that made it. {REMAKE}"
+                f"{self._file.path} was made by another model: their vectors cannot be compared. Open it "
+                f"with the model that made it. {REMAKE}"
             )
-        fit = facts.get("fit")
-        self._detector = self._model if fit in (None, {}) else self._model.with_fit(fit)
-        self._state = self._state.followed(db)
+        detector, size = self._model, facts["size"]
+        if size != detector.output_size:
+            raise sqlite3.DatabaseError(
+                f"its vectors have {size} numbers each, those of its model others"
+            )
+        if facts.get("fit"):
+            try:
+                detector = detector.with_fit(facts["fit"])
+            except SiameseError as error:
+                raise sqlite3.DatabaseError(f"its threshold or calibration: {error}") from error
+        return View(self._file.opened, token_of(db), facts, detector, state.followed(db))

@@ -1,58 +1,72 @@
 """The file of a question index: one SQLite database in WAL mode; no pickle.
 
-A change is one transaction. Readers see one moment, and learn by `pragma data_version` that another process
-has written. A killed writer leaves the file as it was before.
+A change is one transaction. Readers see one moment, and do not wait for writers. A killed writer leaves the
+file as it was before.
+
+Each change draws a number, the token, writes it to the first page and adds it to the table ``change``. It
+names the content: a reader learns by it that another process has written. And it binds the file to its
+``-wal``: the token in the file's own bytes must be one of those since the `base` of the last change, the
+token that those bytes had then. Of a file that was exchanged it is none of them; SQLite would write the
+changes in ``-wal`` into it.
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import json
+import math
 import os
-import re
+import secrets
 import sqlite3
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from os.path import exists, samestat
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from siamese.errors import CheckpointError
 
-APPLICATION, VERSION = 0x7369616D, 8  # "siam"
-OPTIONS: dict[str, Any] = {"isolation_level": None, "check_same_thread": False, "timeout": 60.0}
+APPLICATION, VERSION = 0x7369616D, 9  # "siam"
+# `user_version` is the version and a token.
+TOKENS = 1 << 24
+KEPT_TOKENS = 1000  # at least; a reader that misses more changes reads the whole file again
+PATIENCE = 60.0  # seconds of waiting for another process
+STEP = 0.2  # seconds of one attempt; Ctrl-C has its effect after it
+OPTIONS: dict[str, Any] = {"isolation_level": None, "check_same_thread": False, "timeout": STEP}
 # A changed text gets a new row: a row's text and vector never change.
 # A group whose first question is removed goes to its next one.
 # An answer holds for all questions of two folded texts, of which the lesser is `one`.
-SCHEMA = """
-create table setting (name text primary key, value text not null);
-create table question (row integer primary key autoincrement, id text unique not null, folded text not null,
-                       text text not null, columns text not null);
-create index question_folded on question (folded);
-create table encoded (row integer primary key, stems blob not null, vector blob not null);
-create table term (number integer primary key, stem text unique not null);
-create table grouped (row integer primary key, first integer not null);
-create index grouped_first on grouped (first);
-create table answer (one text, two text, is_duplicate integer not null, primary key (one, two));
-create trigger removed after delete on question begin
+SCHEMA = (
+    "create table setting (name text primary key, value text not null)",
+    "create table change (number integer primary key, token integer not null, base integer not null)",
+    "create table question (row integer primary key autoincrement, id text unique not null, "
+    "folded text not null, text text not null, columns text not null)",
+    "create index question_folded on question (folded)",
+    "create table encoded (row integer primary key, stems blob not null, vector blob not null)",
+    "create table term (number integer primary key, stem text unique not null)",
+    "create table grouped (row integer primary key, first integer not null)",
+    "create index grouped_first on grouped (first)",
+    "create table answer (one text, two text, is_duplicate integer not null, primary key (one, two))",
+    """create trigger removed after delete on question begin
     delete from encoded where row = old.row;
     delete from grouped where row = old.row;
     update grouped set first = (select min(row) from grouped where first = old.row) where first = old.row;
-end;
-"""
+end""",
+)
 MAKE = "Make one: siamese index build FILE."
-REMAKE = "Make it again: siamese index build FILE."
+REMAKE = "Delete it, and make it again: siamese index build FILE."
 NO_INDEX = f"it holds no index: an index is one file. {MAKE}"
+REMOVED = "was removed. Put it back, or build it again: siamese index build FILE."
 DISK_FULL = "the disk is full"
 FULL = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")
+READ_ONLY = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
 # Beginnings of an error's name, and what to say.
 PROBLEMS = (
     ("SQLITE_BUSY", "another process has been writing to it for a minute. Try again later."),
     (FULL, f"{DISK_FULL}. Free some space, or choose another directory."),
-    (
-        ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM"),
-        "it cannot be written there. Change the permissions, or copy it elsewhere.",
-    ),
+    (READ_ONLY, "it cannot be written there. Change the permissions, or copy it elsewhere."),
     ("SQLITE_NOTADB", NO_INDEX),
     ("SQLITE_CONSTRAINT", "a change contradicts what it holds ({}). Nothing was changed."),
     ("SQLITE_IOERR", "the disk reports an error ({}). Check the disk and its free space."),
@@ -60,9 +74,63 @@ PROBLEMS = (
 )
 
 
+class Unsteady(CheckpointError):
+    """What was read may be of two moments; it is read again, some times."""
+
+
+# ---- Settings ----
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_whole(value: Any, least: int = 0) -> bool:
+    return type(value) is int and value >= least
+
+
+def _is_encoder(value: Any) -> bool:
+    return value is None or (
+        isinstance(value, dict) and _is_text(value.get("name")) and "fingerprint" in value
+    )
+
+
+def _is_grouping(value: Any) -> bool:
+    if value is None:
+        return True
+    if not isinstance(value, dict) or {*value} != {"threshold", "last"}:
+        return False
+    threshold = value["threshold"]
+    is_number = type(threshold) in (int, float) and math.isfinite(threshold)
+    return is_number and _is_whole(value["last"])
+
+
+# What each setting must be.
+SETTINGS: dict[str, Callable[[Any], bool]] = {
+    "next_id": _is_whole,
+    "size": lambda value: _is_whole(value, 1),
+    "model_checksum": _is_text,
+    "model": lambda value: isinstance(value, list) and all(map(_is_text, value)),
+    "encoder": _is_encoder,
+    "reading": lambda value: isinstance(value, dict),
+    "fit": lambda value: value is None or isinstance(value, dict),
+    "grouping": _is_grouping,
+}
+ALWAYS = ("next_id", "size", "model_checksum", "model", "encoder", "reading")
+
+
 def settings(db: sqlite3.Connection) -> dict[str, Any]:
-    """All settings, JSON values by name."""
-    return {name: json.loads(value) for name, value in db.execute("select * from setting")}
+    """All settings, JSON values by name; DatabaseError where one is damaged."""
+    values: dict[str, Any] = {}
+    for name, text in db.execute("select name, value from setting"):
+        try:
+            values[name] = json.loads(text)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise sqlite3.DatabaseError(f"its setting {name!s:.40} is no JSON") from error
+    for name, is_right in SETTINGS.items():
+        if (name in ALWAYS or name in values) and not is_right(values.get(name)):
+            raise sqlite3.DatabaseError(f"its setting {name} is {values.get(name)!r:.40}")
+    return values
 
 
 def write_settings(db: sqlite3.Connection, **values: Any) -> None:
@@ -73,72 +141,345 @@ def write_settings(db: sqlite3.Connection, **values: Any) -> None:
 
 def last_row(db: sqlite3.Connection) -> int:
     """The last row that a question has had; 0 where there was none."""
-    return db.execute("select max(seq) from sqlite_sequence").fetchone()[0] or 0
+    query = "select max(seq), (select max(row) from question) from sqlite_sequence"
+    numbers = [number for number in db.execute(query).fetchone() if isinstance(number, int)]
+    return max(numbers, default=0)
+
+
+# ---- What a file must be ----
+
+
+@functools.cache
+def schema() -> list[tuple]:
+    """What SQLite stores of the tables: kind, name, table and text, in order."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as db:
+        for statement in SCHEMA:
+            db.execute(statement)
+        return schema_of(db)
+
+
+def schema_of(db: sqlite3.Connection) -> list[tuple]:
+    """The `schema` of a database."""
+    query = "select type, name, tbl_name, sql from sqlite_master limit ?"
+    return sorted(db.execute(query, (len(SCHEMA) + 100,)).fetchall(), key=str)
+
+
+def token_of(db: sqlite3.Connection) -> int:
+    """The number of the content that a connection sees."""
+    return db.execute("pragma user_version").fetchone()[0] % TOKENS
+
+
+def tokens_in(db: sqlite3.Connection) -> dict[int, int]:
+    """The tokens that the file's own bytes may have, with the numbers of their changes."""
+    query = "select token, number from change where number >= ({})"
+    return dict(db.execute(query.format("select base from change order by number desc limit 1")))
+
+
+class Marks(NamedTuple):
+    """What tells that a file was exchanged, or written to."""
+
+    file: tuple[int, int]  # device and inode
+    beside: tuple[Any, ...]  # the inodes of -wal and -shm, None where there is none
+    written: tuple[int, int]  # size and time
+
+
+def inode(path: str) -> tuple[int, int] | None:
+    """Device and inode of a file; None where there is none."""
+    try:
+        stat = os.stat(path)
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino
+
+
+def size_of(path: str) -> int:
+    """The size of a file; 0 where there is none."""
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return 0
 
 
 class IndexFile:
-    """One connection to the database of an index; whoever holds `lock` uses it.
+    """The database of an index: a connection that reads, and another one that writes.
 
-    The database is in memory where the path is None. CheckpointError for a file that is missing (without
-    `create`), no index, damaged or of another version.
+    The database is in memory where the path is None; there one connection does both. CheckpointError for a
+    file that is missing (without `create`), no index, damaged or of another version.
+
+    Who holds `lock` uses the reader, and who holds `change_lock` the writer. A process whose file was
+    exchanged under it opens the new one (`opened` counts that), or raises a CheckpointError.
     """
 
     def __init__(self, path: str | os.PathLike | None, *, create: bool = False):
         self.path = path = None if path is None else os.fsdecode(path)
-        self.lock, self.opened = threading.RLock(), 0
+        self.lock = threading.RLock()
+        self.change_lock = self.lock if path is None else threading.RLock()
+        self.opened = 0
+        self.committed = 0  # the token of this object's last change
+        self.read_only = ""  # why it cannot be changed
+        self._reader: Any = None
+        self._writer: Any = None
+        self._place: Any = None  # the path without links
+        self._closed = False
+        self._alone = False  # SQLite reads the file without locks and without -wal.
+        self._marks: Marks | None = None
+        self._tokens: tuple[int, dict[int, int]] = (-1, {})  # a content, and its `tokens_in`
+        self._own_number = 0  # of the change that the file's own bytes have
         exists = path is not None and os.path.exists(path)
         if not exists and not create:
             raise CheckpointError(f"There is no index at {path}. {MAKE}")
         if exists and not os.path.isfile(path):
             raise CheckpointError(f"{path}: {NO_INDEX}")
         with self._explained():
-            self._open(create)
+            for attempt in attempts():
+                try:
+                    self._open(create)
+                    break
+                except Unsteady:
+                    if attempt.last:
+                        raise
+
+    def __del__(self) -> None:
+        with contextlib.suppress(Exception):
+            self.close()
+
+    # ---- Opening ----
 
     def _open(self, create: bool = False) -> None:
         """Connects; for reading alone where nothing can be written."""
-        place = None if self.path is None else os.path.abspath(self.path)
-        places = (place, os.path.dirname(place)) if place and os.path.exists(place) else ()
+        self.opened += 1
+        self._alone = False
+        if self.path is None:
+            self._reader = self._writer = self._connected(":memory:")
+            return
+        self._place = place = os.path.realpath(self.path)
+        exists = os.path.exists(place)
+        places = (place, os.path.dirname(place)) if exists else ()
         writable = all(os.access(place, os.W_OK) for place in places)
         self.read_only = "" if writable else "the file or its folder is read-only"
-        if writable:
-            try:
-                return self._connect(place or ":memory:", create)
-            except sqlite3.Error as error:
-                # SQLite needs 32 kB beside the file for readers that share it with writers.
-                if create or getattr(error, "sqlite_errorname", "") not in FULL:
-                    raise
-                self.read_only = DISK_FULL
-        if os.path.exists(f"{place}-wal") and os.path.getsize(f"{place}-wal"):
-            raise CheckpointError(
-                f"{self.path} was not closed, and {self.read_only}: open the index once where it can be "
-                "written."
-            )
-        self._connect(f"file:{quote(place)}?immutable=1", create)
+        try:
+            if writable:
+                try:
+                    return self._open_shared(create)
+                except sqlite3.Error as error:
+                    # SQLite needs 32 kB beside the file for readers that share it with writers.
+                    if create or getattr(error, "sqlite_errorname", "") not in FULL:
+                        raise
+                    self._abandon()
+                    self.read_only = DISK_FULL
+            self._open_read_only()
+        except BaseException:
+            self._abandon()
+            raise
 
-    def _connect(self, place: str, create: bool) -> None:
-        self._db = sqlite3.connect(place, uri=place.startswith("file:"), **OPTIONS)
-        self.opened += 1
-        with self.closed_by_errors():
-            tables, application, version = self._db.execute(
-                "select (select count(*) from sqlite_master), application_id, user_version "
-                "from pragma_application_id, pragma_user_version"
-            ).fetchone()
-            if (tables or not create) and application != APPLICATION:
-                raise CheckpointError(f"{self.path}: {NO_INDEX}")
-            if not create and version != VERSION:
-                raise CheckpointError(
-                    f"{self.path} has format version {version}; this siamese reads {VERSION}. {REMAKE}"
-                )
-            self._db.execute("pragma page_size = 16384")  # of a new file
-            self._db.execute("pragma synchronous = full")
-            if tables and not self.read_only:
-                self._db.execute("pragma journal_mode = wal")
-            self._file = place, exists(place) and os.stat(place)
+    def _open_shared(self, create: bool) -> None:
+        """Opens a reader and a writer; before anything can be written the reader looks at the file."""
+        has_changes = size_of(self._place) and size_of(f"{self._place}-wal")
+        if has_changes:
+            self._open_reader("mode=ro", create)
+        self._writer = self._connected(self._place)
+        is_empty = patient(lambda: not schema_of(self._writer))
+        if not has_changes and not (is_empty and create):
+            self._check(self._writer, create)
+        self._writer.execute("pragma page_size = 16384")  # of a new file
+        self._writer.execute("pragma synchronous = full")
+        if not is_empty:
+            self._share()
+            if not has_changes:
+                self._open_reader("mode=ro", create)
+
+    def _share(self) -> None:
+        """Lets others read while the writer writes."""
+        patient(lambda: self._writer.execute("pragma journal_mode = wal").fetchall())
+        patient(
+            lambda: token_of(self._writer)
+        )  # It has -wal open, and puts it away when it is closed.
+
+    def _open_read_only(self) -> None:
+        """Opens a reader where nothing can be written: with locks where a writer has made them."""
+        wal, shm = f"{self._place}-wal", f"{self._place}-shm"
+        with_locks = self.read_only != DISK_FULL and os.path.exists(wal) and os.path.exists(shm)
+        not_closed = Unsteady(
+            f"{self.path} was not closed, and {self.read_only}: open the index once where it can be "
+            "written."
+        )
+        if not with_locks and size_of(wal):
+            raise not_closed
+        self._alone = not with_locks
+        try:
+            self._open_reader("mode=ro" if with_locks else "immutable=1")
+        except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorname", "").startswith(READ_ONLY):
+                raise not_closed from error
+            raise
+
+    def _open_reader(self, mode: str, create: bool = False) -> None:
+        """Connects for reading; the file must be an index, and the one that its -wal belongs to."""
+        written = self._marks_now().written
+        self._tokens = -1, {}
+        self._own_number = 0
+        self._reader = self._connected(f"file:{quote(self._place)}?{mode}")
+        self._check(self._reader, create)
+        # SQLite may have made -wal and -shm.
+        self._marks = self._marks_now()._replace(written=written)
+        has_changes = size_of(f"{self._place}-wal")
+        if create and not (has_changes and schema_of(self._reader) == schema()):
+            return  # What it holds is replaced.
+        for attempt in attempts(5):
+            if self._belongs():
+                break
+            if attempt.last:
+                raise self._exchanged()
+
+    def _connected(self, place: str) -> sqlite3.Connection:
+        """A connection that trusts nothing in the file."""
+        db = sqlite3.connect(place, uri=place.startswith("file:"), **OPTIONS)
+        db.execute("pragma trusted_schema = off")
+        db.execute("pragma cell_size_check = on")
+        db.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        db.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 1)
+        if hasattr(db, "setconfig"):  # Python 3.12
+            db.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
+            db.setconfig(sqlite3.SQLITE_DBCONFIG_ENABLE_VIEW, False)
+        return db
+
+    def _check(self, db: sqlite3.Connection, create: bool) -> None:
+        """Refuses what is no index of this version, before any of its tables is read."""
+        # A pragma's table could be one of the file's own.
+        (application,) = patient(lambda: db.execute("pragma application_id").fetchone())
+        (version,) = db.execute("pragma user_version").fetchone()
+        if application != APPLICATION:
+            raise CheckpointError(f"{self.path}: {NO_INDEX}")
+        if create:
+            return
+        if version // TOKENS != VERSION:
+            version = version // TOKENS or version
+            raise CheckpointError(
+                f"{self.path} has format version {version}; this siamese reads {VERSION}. {REMAKE}"
+            )
+        if schema_of(db) != schema():
+            raise sqlite3.DatabaseError("its tables are not those of an index")
+
+    # ---- The file that is there ----
+
+    def _marks_now(self) -> Marks:
+        """The marks of what is at the path; CheckpointError where nothing is."""
+        try:
+            stat = os.stat(self.path)
+        except OSError:
+            raise CheckpointError(f"{self.path} {REMOVED}") from None
+        beside = inode(f"{self._place}-wal"), inode(f"{self._place}-shm")
+        return Marks((stat.st_dev, stat.st_ino), beside, (stat.st_size, stat.st_mtime_ns))
+
+    def _own_token(self) -> int | None:
+        """The token in the file's own bytes, without -wal; None where the file is not whole.
+
+        Only SQLite may open the file: closing it would take away the process's locks.
+        """
+        place = f"file:{quote(self._place)}?immutable=1"
+        try:
+            with contextlib.closing(sqlite3.connect(place, uri=True, **OPTIONS)) as db:
+                return token_of(db)
+        except sqlite3.Error:
+            return None
+
+    def _belongs(self) -> bool:
+        """Whether -wal belongs to the file, by the token in the file's own bytes."""
+        reader = self._reader
+        try:
+            begin_reading(reader)
+            with reader:
+                token = token_of(reader)
+                # Of a content that was known SQLite may have the pages of a former file in memory.
+                if token != self._tokens[0]:
+                    self._tokens = token, tokens_in(reader)
+        except sqlite3.DatabaseError:
+            if not size_of(f"{self._place}-wal"):
+                raise
+            return False  # a mixture of two files
+        number = self._tokens[1].get(self._own_token(), -1)
+        if number < self._own_number:  # An older copy of the same index is another file, too.
+            return False
+        self._own_number = number
+        return True
+
+    def _exchanged(self) -> Exception:
+        wal = f"{self.path}-wal"
+        if not size_of(f"{self._place}-wal"):
+            return sqlite3.DatabaseError("its first page is not that of its last change")
+        return CheckpointError(
+            f"{self.path} is not the file that {wal} belongs to: it was exchanged while it was in use, or "
+            f"after a kill. Stop what uses it, and delete {wal} and {self.path}-shm, which hold changes of "
+            "the former file."
+        )
+
+    def _renew(self) -> None:
+        """Opens the file again where another one is at the path; CheckpointError where that fails."""
+        is_made = self._reader is not None or self._writer is None
+        if self.path is None or self._closed or not is_made or self._is_known():
+            return
+        for _ in attempts(3):  # A change may come between two looks.
+            with self.lock:
+                if self._is_known(look=True):
+                    return
+                if self._marks is None or self._alone or self._is_elsewhere():
+                    break
+        with self.change_lock, self.lock:
+            for attempt in attempts():
+                if self._is_known(look=True):
+                    return
+                try:
+                    self._rescue()
+                    self._abandon()
+                    return self._open()
+                except Unsteady:
+                    if attempt.last:
+                        raise
+
+    def _is_known(self, look: bool = False) -> bool:
+        """Whether the file is the one that was opened; where it was written to, a `look` decides."""
+        now = self._marks_now()
+        if self._marks is None or self.read_only == DISK_FULL:  # There may be space again.
+            return False
+        if self._marks == now:
+            return True
+        if look and not self._alone and not self._is_elsewhere() and self._belongs():
+            self._marks = now
+        return self._marks == now
+
+    def _is_elsewhere(self) -> bool:
+        """Whether another file is at the path, or beside it, than the one that was opened."""
+        marks, now = self._marks, self._marks_now()
+        return marks is None or (marks.file, marks.beside) != (now.file, now.beside)
+
+    def _rescue(self) -> None:
+        """Writes the changes of a -wal that was removed into the file, if that is still the same."""
+        marks = self._marks
+        if self._writer is None or marks is None or marks.file != self._marks_now().file:
+            return
+        with contextlib.suppress(sqlite3.Error):
+            if inode(f"{self._place}-wal") is None and self._belongs():
+                self._writer.execute("pragma wal_checkpoint(passive)").fetchall()
+
+    def _gone(self) -> CheckpointError:
+        return CheckpointError(f"{self.path} was exchanged while it was read. Try again.")
+
+    def _abandon(self) -> None:
+        """Closes the connections; -wal stays as it is, since the reader's lock outlives the writer."""
+        for db in (self._writer, self._reader):
+            if db is not None:
+                db.close()
+        self._reader = self._writer = self._marks = None
 
     def close(self) -> None:
-        """Closes the connection; the last one leaves the database in its one file."""
-        with self.lock:
-            self._db.close()
+        """Closes the connections; the last one leaves the database in its one file."""
+        self._closed = True  # A change that waits for another process ends.
+        with self.change_lock, self.lock:
+            with contextlib.suppress(CheckpointError, sqlite3.Error):
+                # Of another file at the path neither content nor -wal may be touched.
+                if self._writer and self._reader and self.path and self._is_known(look=True):
+                    self._reader.close()
+            self._abandon()
 
     @contextmanager
     def closed_by_errors(self) -> Iterator[IndexFile]:
@@ -149,34 +490,96 @@ class IndexFile:
             self.close()
             raise
 
+    # ---- Transactions ----
+
     @contextmanager
     def _explained(self) -> Iterator[None]:
         """Raises an error of SQLite's as a CheckpointError that says what to do."""
         try:
             yield
-        except sqlite3.ProgrammingError as error:
-            what = self.path or "The index"
-            raise CheckpointError(f"{what} was closed. Open it again.") from error
         except sqlite3.Error as error:
             name = getattr(error, "sqlite_errorname", "")
             why = next(why for starts, why in PROBLEMS if name.startswith(starts))
             raise CheckpointError(f"{self.path}: {why.format(error)}") from error
 
+    def _check_open(self) -> None:
+        if self._closed:
+            raise CheckpointError(f"{self.path or 'The index'} was closed. Open it again.")
+
     @contextmanager
     def transaction(self, change: bool = False) -> Iterator[sqlite3.Connection]:
-        """A transaction that sees one moment; a change is made at its end, or not at all."""
-        with self.lock, self._explained():
-            if self.read_only == DISK_FULL:  # There may be space again.
-                self._db.close()
-                self._open()
-            if change and self.read_only:
+        """A transaction that sees one moment; a change is made at its end, or not at all.
+
+        A change holds `change_lock` alone, so that others read meanwhile. Unsteady where another process
+        has written to a file that is read without locks.
+        """
+        with self.change_lock if change else contextlib.nullcontext(), self._explained():
+            self._check_open()
+            self._renew()
+            with self._changing() if change else self._reading() as db:
+                yield db
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        with self.lock:
+            self._check_open()
+            reader = self._reader
+            if reader is None:  # Another thread could not open it again.
+                raise self._gone()
+            begin_reading(reader)
+            token = token_of(reader)
+            try:
+                with reader:
+                    yield reader
+            finally:
+                if self._alone and not self._is_steady(token):
+                    self._marks = None
+                    raise Unsteady(
+                        f"{self.path} is being changed by another process, and {self.read_only}. Try again."
+                    )
+
+    def _is_steady(self, token: int) -> bool:
+        """Whether nobody has written to the file since it had this content."""
+        try:
+            return token_of(self._reader) == token and not size_of(f"{self._place}-wal")
+        except sqlite3.Error:
+            return False
+
+    @contextmanager
+    def _changing(self) -> Iterator[sqlite3.Connection]:
+        def begin() -> None:
+            self._check_open()
+            self._renew()  # The file may have been exchanged while this waited.
+            if self.read_only:
                 raise CheckpointError(f"{self.path} cannot be changed: {self.read_only}.")
-            place, stat = self._file
-            if change and stat and not (exists(place) and samestat(os.stat(place), stat)):
-                raise CheckpointError(f"{self.path} was removed or replaced. Open it again.")
-            self._db.execute("begin immediate" if change else "begin")
-            with self._db:  # It commits, or rolls back after an exception.
-                yield self._db
+            self._writer.execute("begin immediate")
+
+        patient(begin)
+        writer = self._writer
+        with contextlib.ExitStack() as stack:
+            stack.callback(writer.rollback)
+            yield writer
+            token = self._mark(writer)
+            if self._marks is not None and self._marks_now().file != self._marks.file:
+                raise CheckpointError(
+                    f"{self.path} was exchanged meanwhile: nothing was changed. Try again."
+                )
+            patient(writer.commit)
+            self.committed = token
+
+    def _mark(self, db: sqlite3.Connection) -> int:
+        """Gives the content of a transaction another token."""
+        token = (token_of(db) + 1 + secrets.randbelow(TOKENS - 2)) % TOKENS
+        own = token_of(db) if self.path is None else self._own_token()
+        query = "select max(number), (select max(number) from change where token = ?) from change"
+        last, base = db.execute(query, (own,)).fetchone()
+        if not (isinstance(last, int) and isinstance(base, int)):
+            raise self._exchanged()
+        db.execute("insert into change values (?, ?, ?)", (last + 1, token, base))
+        db.execute(f"pragma user_version = {VERSION * TOKENS + token}")
+        if last % KEPT_TOKENS == 0:
+            db.execute("delete from change where number < ?", (min(base, last - KEPT_TOKENS),))
+        return token
 
     @contextmanager
     def made(self) -> Iterator[sqlite3.Connection]:
@@ -184,18 +587,84 @@ class IndexFile:
 
         The numbers of rows go on, so that no reader takes a new question for an older one.
         """
-        with self.transaction(change=True) as db:
-            query = "select name from sqlite_master where type='table' and name not like 'sqlite%'"
-            tables = [name for (name,) in db.execute(query)]
-            last = last_row(db) if tables else 0
+        with self.change_lock, self._explained(), self._changing() as db:
+            rows = schema_of(db)
+            tables = [name for kind, name, *_ in rows if kind == "table" and name[:7] != "sqlite_"]
+            is_same = rows == schema()
+            last = last_row(db) if is_same else 0
+            changes = db.execute("select * from change").fetchall() if is_same else []
+            for kind, name, *_ in rows:
+                if kind in ("view", "trigger"):
+                    db.execute(f"drop {kind} {quoted(name)}")
             for name in tables:
-                db.execute(f"drop table {name}")
-            for statement in re.split(r"(?m)^(?=create)", SCHEMA):
+                db.execute(f"drop table {quoted(name)}")
+            for statement in SCHEMA:
                 db.execute(statement)
+            if schema_of(db) != schema():
+                raise CheckpointError(f"{self.path}: {NO_INDEX}")
+            # The file's own bytes keep a former token until this change is written to them.
+            if self.path is None or self._own_token() not in {token for _, token, _ in changes}:
+                changes = [(1, token_of(db), 1)]
+            db.executemany("insert into change values (?, ?, ?)", changes)
             db.execute("insert into sqlite_sequence values ('question', ?)", (last,))
             write_settings(db, next_id=0)
             db.execute(f"pragma application_id = {APPLICATION}")
-            db.execute(f"pragma user_version = {VERSION}")
             yield db
-        with self._explained():
-            self._db.execute("pragma journal_mode = wal")
+        if self.path is not None:
+            with self._explained(), self.change_lock, self.lock:
+                self._share()
+                if self._reader is None:
+                    self._open_reader("mode=ro")
+
+
+def quoted(name: str) -> str:
+    """A name as SQL has it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+# ---- Waiting ----
+
+
+class Attempt(NamedTuple):
+    """One of some attempts."""
+
+    number: int  # from 0
+    last: bool
+
+
+def attempts(count: int = 20, pause: float = 0.05) -> Iterator[Attempt]:
+    """Attempts with a pause between them."""
+    for number in range(count):
+        if number:
+            time.sleep(pause)
+        yield Attempt(number, number == count - 1)
+
+
+def begin_reading(db: sqlite3.Connection) -> None:
+    """Begins a transaction that sees the moment of its beginning."""
+
+    def begin() -> None:
+        db.execute("begin")
+        try:
+            token_of(db)
+        except BaseException:
+            db.rollback()
+            raise
+
+    patient(begin)
+
+
+def patient(work: Callable[[], Any]) -> Any:
+    """What `work` returns, once no other process has locks that it needs; OperationalError after a minute.
+
+    SQLite itself waits for `STEP` seconds alone, since Ctrl-C has no effect in it.
+    """
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return work()
+        except sqlite3.OperationalError as error:
+            is_busy = getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY")
+            if not is_busy or time.monotonic() > end:
+                raise
+        time.sleep(0.001)

@@ -85,9 +85,17 @@ class State:
     """What is searched, at one moment; a change makes another one."""
 
     rows: np.ndarray  # int64 [n], rising: each question's row in the file
-    vectors: np.ndarray  # float32 [n, d]
+    vectors: np.ndarray  # float32 [n, d], read-only
     stems: np.ndarray  # int32 [words], the numbers of each question's stems, one after the other
     lengths: np.ndarray  # int64 [n]: how many each question has
+    lineage: object  # of one file, whose rows keep their questions
+
+    @classmethod
+    def of(cls, size: int) -> State:
+        """No questions yet, with vectors of a size."""
+        none = np.zeros(0, np.int64)
+        vectors = read_only(np.zeros((0, size), np.float32))
+        return cls(none, vectors, none.astype(np.int32), none, object())
 
     @functools.cached_property
     def words(self) -> WordCounts:
@@ -105,7 +113,8 @@ class State:
             rows = np.array(db.execute("select row from question").fetchall(), np.int64)
             live = np.isin(self.rows, rows)
             stems = self.stems[np.repeat(live, self.lengths)]
-            state = State(self.rows[live], self.vectors[live], stems, self.lengths[live])
+            vectors = read_only(self.vectors[live])
+            state = State(self.rows[live], vectors, stems, self.lengths[live], self.lineage)
         return state._extended(db, last, count) if count else state
 
     def _extended(self, db: sqlite3.Connection, last: int, count: int) -> State:
@@ -120,7 +129,8 @@ class State:
         answer, memory, end = db.execute(query, (last,)), memoryview(base).cast("B"), 4 * size * n
         while part := answer.fetchmany(AT_ONCE):
             numbers, words, blobs = zip(*part)
-            if {*map(len, blobs)} != {4 * size} or len(rows) + len(part) > count:
+            are_bytes = {*map(type, words + blobs)} == {bytes}
+            if not are_bytes or {*map(len, blobs)} != {4 * size} or len(rows) + len(part) > count:
                 break
             for blob in blobs:
                 memory[end : end + 4 * size] = blob
@@ -128,11 +138,27 @@ class State:
             rows += numbers
             stems += words
         vectors = base[: n + count]
-        if len(rows) < count or not np.isfinite(vectors[n:].sum()):
-            raise sqlite3.DatabaseError(f"its vectors are not {size} finite numbers each")
-        lengths = np.append(self.lengths, np.array(list(map(len, stems)), np.int64) // 4)
-        numbers = np.append(self.stems, np.frombuffer(b"".join(stems), np.int32))
-        return State(np.append(self.rows, rows), vectors, numbers, lengths)
+        squares = np.einsum("ij,ij->i", vectors[n:], vectors[n:])
+        have_length = (np.abs(squares - 1) < 1e-2) | (squares == 0)
+        if len(rows) < count or not have_length.all():
+            raise sqlite3.DatabaseError(f"its vectors are not {size} numbers each, of length 1")
+        sizes = np.array(list(map(len, stems)), np.int64)
+        if (sizes % 4).any():
+            raise sqlite3.DatabaseError("its words are not whole numbers")
+        new = np.frombuffer(b"".join(stems), np.int32)
+        (most,) = db.execute("select max(number) from term").fetchone()
+        if len(new) and not 1 <= new.min() <= new.max() <= (most or 0):
+            raise sqlite3.DatabaseError("its words have numbers that no word has")
+        lengths = np.append(self.lengths, sizes // 4)
+        all_stems = np.append(self.stems, new)
+        rows_now = np.append(self.rows, np.array(rows, np.int64))
+        return State(rows_now, read_only(vectors), all_stems, lengths, self.lineage)
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """The array, which nobody can write to through this object."""
+    array.flags.writeable = False
+    return array
 
 
 # ---- Inside a transaction ----
@@ -145,9 +171,25 @@ def rows_where(db: sqlite3.Connection, column: str, values: Iterable[Any]) -> li
 
 
 def entry(row: tuple) -> dict[str, Any]:
-    """One of `rows_where` as id, question and columns."""
-    _, i, _, text, columns = row
-    return {"id": i, "question": text, "columns": {} if columns == "{}" else json.loads(columns)}
+    """One of `rows_where` as id, question and columns; DatabaseError for other values than text."""
+    number, i, _, text, columns = row
+    try:
+        values = {} if columns == "{}" else json.loads(columns)
+    except (ValueError, TypeError, RecursionError):
+        values = None
+    if not (isinstance(i, str) and isinstance(text, str) and isinstance(values, dict)):
+        raise sqlite3.DatabaseError(f"the question in its row {number} is no text, id and columns")
+    return {"id": i, "question": text, "columns": values}
+
+
+def hits_of(
+    db: sqlite3.Connection, state: State, rankings: list[np.ndarray]
+) -> dict[int, tuple] | None:
+    """The questions at these places, by their rows; None where one of them is gone."""
+    places = np.unique(np.concatenate([np.zeros(0, np.int64), *rankings]))
+    rows = state.rows[places].tolist()
+    by_row = {row[0]: row for row in rows_where(db, "row", rows)}
+    return by_row if len(by_row) == len(rows) else None
 
 
 def stem_numbers(db: sqlite3.Connection, texts: Sequence[list[str]]) -> list[np.ndarray]:
@@ -218,7 +260,7 @@ def insert(
         db.executemany("insert into encoded values (?, ?, ?)", zip(rows.tolist(), *blobs))
     lengths = np.array(list(map(len, words)), np.int64)
     flat = np.concatenate([np.zeros(0, np.int32), *stems])
-    return ids, State(rows, np.asarray(vectors), flat, lengths)
+    return ids, State(rows, read_only(np.asarray(vectors)), flat, lengths, object())
 
 
 def delete(db: sqlite3.Connection, rows: Sequence[int]) -> None:
