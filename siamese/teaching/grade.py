@@ -19,7 +19,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,17 @@ from siamese.errors import ArgumentError, DataError
 from siamese.search.display import csv_line, excel_cell
 from siamese.teaching.checks import EXERCISES, MARK, OUT_OF
 
-COLUMNS = "student", "file", "notebook", *OUT_OF, "total", "out_of", "remarks", "folder", "sha256"
+COLUMNS = (
+    "student",
+    "file",
+    "notebook",
+    *OUT_OF,
+    "total",
+    "out_of",
+    "remarks",
+    "folder",
+    "sha256",
+)
 ARCHIVES = {".zip", ".rar", ".7z", ".tar", ".gz", ".tgz"}
 NOT_HANDED_IN = {".ipynb_checkpoints", "__MACOSX"}
 DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
@@ -50,7 +60,7 @@ def grade_class(
     seconds: float = 120.0,  # for a cell, and for the check of an exercise
     gigabytes: float = 4.0,  # of memory, and of a file; 0 for no limit. Windows has no such limits
     jobs: int = 1,  # so many are graded at a time
-    note=lambda text: None,  # called with a line of text after each notebook
+    note: Callable[[str], None] = lambda text: None,  # called after each notebook
 ) -> list[dict[str, Any]]:
     """Grades all notebooks of a folder; row and feedback of each are on disk as soon as it has ended.
 
@@ -63,16 +73,9 @@ def grade_class(
       DataError: a file of `out` cannot be read or written.
       CheckpointError: another process grades into the same folder.
     """
-    folder, table = Path(folder).resolve(), Path(out, "grades.csv")
+    folder = Path(folder).resolve()
     top = folder.parent if folder.is_file() else folder
-    files = [folder] if folder.is_file() else sorted(folder.rglob("*.*"))
-    for path in files:
-        if path.suffix.lower() in ARCHIVES:
-            note(f"{path.relative_to(top)} is an archive: unpack it, and grade again.")
-    paths = [path for path in files if path.suffix.lower() == ".ipynb"]
-    paths = [path for path in paths if not NOT_HANDED_IN & set(path.relative_to(top).parts)]
-    if not paths:
-        raise ArgumentError(f"{folder} is no notebook, and no folder with an .ipynb file in it.")
+    paths = _notebooks(folder, top, note)
     gate = asyncio.Semaphore(jobs)
 
     async def grade(path: Path) -> None:
@@ -80,30 +83,71 @@ def grade_class(
             with explained(path, "read", DataError):
                 data = path.read_bytes()
         except DataError as error:  # The others are graded; a second call tries it again.
-            return note(str(error))
-        name, sha256 = path.relative_to(top), hashlib.sha256(data).hexdigest()
-        if rows.get(excel_cell(name.as_posix()), {}).get("sha256") == sha256:
+            note(str(error))
+            return
+        name = path.relative_to(top)
+        sha256 = hashlib.sha256(data).hexdigest()
+        if gradebook.has(name, sha256):
             return
         async with gate:
-            row, text = _report(name, *await _grade(data, seconds, gigabytes))
-        row |= {"folder": str(top), "sha256": sha256}
-        row = {key: excel_cell(value) for key, value in row.items()}
-        page = Path(out, "feedback", name).with_suffix(".html")
-        with explained(page, error=DataError):
-            page.parent.mkdir(parents=True, exist_ok=True)
-        write_text_atomically(page, text)
-        rows[row["file"]] = row
-        lines = [COLUMNS, *([row[key] for key in COLUMNS] for _, row in sorted(rows.items()))]
-        write_text_atomically(table, "".join(f"{csv_line(line)}\n" for line in lines))
+            number, marks, remarks = await _grade(data, seconds, gigabytes)
+        row, page = _report(name, number, marks, remarks)
+        gradebook.add(name, row | {"sha256": sha256}, page)
         note(f"{name}: {row['total']:g} of {row['out_of']:g}. {row['remarks'][:200]}")
 
     async def grade_all() -> None:
         await asyncio.gather(*map(grade, paths))
 
     with lock_run(out):
-        rows = _read_rows(table, top)
+        gradebook = Gradebook(Path(out), top)
         asyncio.run(grade_all())
-    return [row for _, row in sorted(rows.items())]
+    return gradebook.sorted_rows()
+
+
+def _notebooks(folder: Path, top: Path, note: Callable[[str], None]) -> list[Path]:
+    """The notebooks to grade; a note for each archive. ArgumentError: there are none."""
+    files = [folder] if folder.is_file() else sorted(folder.rglob("*.*"))
+    paths = []
+    for path in files:
+        name = path.relative_to(top)
+        if path.suffix.lower() in ARCHIVES:
+            note(f"{name} is an archive: unpack it, and grade again.")
+        if path.suffix.lower() == ".ipynb" and not NOT_HANDED_IN & set(name.parts):
+            paths.append(path)
+    if not paths:
+        raise ArgumentError(f"{folder} is no notebook, and no folder with an .ipynb file in it.")
+    return paths
+
+
+class Gradebook:
+    """``grades.csv`` and the pages of feedback in the output folder."""
+
+    def __init__(self, folder: Path, top: Path):
+        self.folder = folder
+        self.top = top  # the notebooks' folder
+        self.table = folder / "grades.csv"
+        self.rows = _read_rows(self.table, top)
+
+    def has(self, name: Path, sha256: str) -> bool:
+        """Whether there is a row of a notebook with this content."""
+        row = self.rows.get(excel_cell(name.as_posix()), {})
+        return row.get("sha256") == sha256
+
+    def add(self, name: Path, row: dict[str, Any], page: str) -> None:
+        """Writes a notebook's page of feedback, and the table with its row."""
+        path = (self.folder / "feedback" / name).with_suffix(".html")
+        with explained(path, error=DataError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        write_text_atomically(path, page)
+        cells = {key: excel_cell(value) for key, value in row.items()}
+        cells["folder"] = excel_cell(str(self.top))
+        self.rows[cells["file"]] = cells
+        lines = [COLUMNS, *([row[key] for key in COLUMNS] for row in self.sorted_rows())]
+        write_text_atomically(self.table, "".join(f"{csv_line(line)}\n" for line in lines))
+
+    def sorted_rows(self) -> list[dict[str, Any]]:
+        """The rows in the order of their files."""
+        return [row for _, row in sorted(self.rows.items())]
 
 
 def _read_rows(table: Path, top: Path) -> dict[str, dict[str, Any]]:
@@ -126,18 +170,27 @@ def _report(
     """A notebook's row of the table, and its page of feedback in HTML."""
     student = re.sub(r"(?i)\.ipynb$", "", path.parts[0])
     title = html.escape(f"Feedback for {student}")
-    parts = [f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>']
-    parts.append(f"<h1>{title}</h1>")
-    row, points, mistakes = dict.fromkeys(COLUMNS, ""), 0.0, []
+    lines = [
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>',
+        f"<h1>{title}</h1>",
+    ]
+    row = dict.fromkeys(COLUMNS, "")
+    mistakes = []
     for exercise, (mark, mistake, text) in marks.items():
-        parts.append(f"<h2>{exercise}: {mark:g} of {MARK:g}</h2><pre>{html.escape(text)}</pre>")
-        points, row[exercise] = points + mark, mark
-        mistakes += [f"{exercise}: {mistake}"] * bool(mistake)
-    parts += [f"<p>{html.escape(remark)}</p>" for remark in remarks]
-    row |= {"student": student, "file": path.as_posix(), "notebook": number or ""}
-    row |= {"total": round(points, 2), "out_of": MARK * len(marks)}
-    row["remarks"] = " ".join("; ".join([*mistakes, *remarks]).split())[:2000]
-    return row, "\n".join(parts).encode("utf-8", "replace").decode()
+        lines.append(f"<h2>{exercise}: {mark:g} of {MARK:g}</h2><pre>{html.escape(text)}</pre>")
+        row[exercise] = mark
+        if mistake:
+            mistakes.append(f"{exercise}: {mistake}")
+    lines += [f"<p>{html.escape(remark)}</p>" for remark in remarks]
+    row |= {
+        "student": student,
+        "file": path.as_posix(),
+        "notebook": number or "",
+        "total": round(sum((mark for mark, _, _ in marks.values()), 0.0), 2),
+        "out_of": MARK * len(marks),
+        "remarks": " ".join("; ".join([*mistakes, *remarks]).split())[:2000],
+    }
+    return row, "\n".join(lines).encode("utf-8", "replace").decode()
 
 
 async def _grade(
@@ -154,8 +207,10 @@ async def _grade(
         number = _which_notebook(cells)
         async with _started(gigabytes) as kernel:
             remarks = await kernel.run_all(cells, seconds)
-            marks = {e: await kernel.check(number, e, seconds) for e in EXERCISES[number]}
-        for exercise in [name for name, mark in marks.items() if not mark]:
+            marks = {name: await kernel.check(number, name, seconds) for name in EXERCISES[number]}
+        for exercise, mark in marks.items():
+            if mark is not None:
+                continue
             async with _started(gigabytes) as kernel:
                 await kernel.run_all(definitions(cells), seconds)
                 mark = await kernel.check(number, exercise, seconds)
@@ -173,8 +228,11 @@ def _code_cells(data: bytes) -> list[str]:
         notebook = nbformat.convert(nbformat.reader.reads(data.decode()), 4)
     except Exception:  # nbformat promises no kinds of errors.
         raise DataError("it is no notebook: open it in Jupyter, and save it again") from None
-    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    return [c.source for c in cells if not c.metadata.get("nbgrader", {}).get("locked")]
+    return [
+        cell.source
+        for cell in notebook.cells
+        if cell.cell_type == "code" and not cell.metadata.get("nbgrader", {}).get("locked")
+    ]
 
 
 def _which_notebook(cells: Iterable[str]) -> int:
@@ -205,8 +263,8 @@ def _defines(node: ast.stmt) -> bool:
 async def _started(gigabytes: float) -> AsyncIterator[Kernel]:
     """A kernel of this Python with limits, in an empty folder and in a process group of its own."""
     with tempfile.TemporaryDirectory(prefix="grade-", ignore_cleanup_errors=True) as folder:
-        own = KernelSpecManager(kernel_dirs=[])  # this Python's kernel, whatever others there are
-        manager = AsyncKernelManager(kernel_spec_manager=own)
+        # This Python's kernel, whatever others there are.
+        manager = AsyncKernelManager(kernel_spec_manager=KernelSpecManager(kernel_dirs=[]))
         paths = os.pathsep.join(filter(None, sys.path))
         await manager.start_kernel(
             cwd=tempfile.mkdtemp(dir=folder),
@@ -219,9 +277,8 @@ async def _started(gigabytes: float) -> AsyncIterator[Kernel]:
         try:
             await kernel.async_start_new_kernel_client()
             await kernel.run("__import__('siamese')", 60)  # so that `import trax` works
-            size = (int(gigabytes * 2**30),) * 2
-            for kind in ("RLIMIT_DATA", "RLIMIT_FSIZE") if gigabytes else ():
-                await kernel.run(f"(_r := __import__('resource')).setrlimit(_r.{kind}, {size})", 60)
+            if gigabytes:
+                await kernel.limit(int(gigabytes * 2**30))
             yield kernel
         finally:
             await manager.shutdown_kernel(now=True)  # and what it has started
@@ -238,23 +295,34 @@ class Kernel(NotebookClient):
         """The problem of the code, or nothing."""
         if self.lost:
             return self.problem
-        self.timeout, self.problem = max(1, round(seconds)), ""
-        self.nb.cells, self.on_cell_error = [new_code_cell(code)], self._keep_error
+        self.timeout = max(1, round(seconds))
+        self.problem = ""
+        self.nb.cells = [new_code_cell(code)]
+        self.on_cell_error = self._keep_error
         try:
             await self.async_execute_cell(self.nb.cells[0], 0)
         except CellTimeoutError:
-            self.lost, self.problem = True, f"it took more than {self.timeout} s"
+            self.lost = True
+            self.problem = f"it took more than {self.timeout} s"
         except DeadKernelError:
             if asyncio.current_task().cancelling():  # nbclient takes Ctrl-C for a dead kernel.
                 raise asyncio.CancelledError from None
-            self.lost, self.problem = True, "it ended Python"
+            self.lost = True
+            self.problem = "it ended Python"
         return self.problem
+
+    async def limit(self, size: int) -> None:
+        """Limits memory and files to `size` bytes."""
+        for kind in ("RLIMIT_DATA", "RLIMIT_FSIZE"):
+            call = f"_r.setrlimit(_r.{kind}, ({size}, {size}))"
+            await self.run(f"import resource as _r; {call}", 60)
 
     async def run_all(self, cells: Iterable[str], seconds: float) -> list[str]:
         """Runs cells until the kernel is lost; returns what went wrong in which."""
         problems = []
         for place, code in enumerate(cells, 1):
-            if problem := await self.run(code, seconds):
+            problem = await self.run(code, seconds)
+            if problem:
                 problems.append(f"code cell {place}: {problem}")
             if self.lost:
                 return [*problems, "of the cells below it, only imports and definitions were run"]
@@ -269,7 +337,8 @@ class Kernel(NotebookClient):
             with contextlib.suppress(OSError, ValueError, TypeError):
                 points, mistake, text = json.loads(result.read_text(encoding="utf-8"))
                 if points in range(OUT_OF[exercise] + 1):
-                    return round(MARK * points / OUT_OF[exercise], 2), str(mistake), str(text)
+                    mark = round(MARK * points / OUT_OF[exercise], 2)
+                    return mark, str(mistake), str(text)
         return None
 
     def output(self, outs, msg, display_id, cell_index) -> None:

@@ -13,14 +13,28 @@ import numpy as np
 from siamese.course.loss import closest_negative
 
 # Far apart in lightness, so that they differ in grey too; line styles and hatches tell them apart again.
-DARK, LIGHT, GREY, RED = "#12436d", "#e8871e", "#6b6b6b", "#a31515"
+DARK = "#12436d"
+LIGHT = "#e8871e"
+GREY = "#6b6b6b"
+RED = "#a31515"
 STYLE = {
-    **{"axes.titlesize": 11, "axes.titleweight": "bold", "axes.titlelocation": "left"},
-    **{"axes.spines.top": False, "axes.spines.right": False, "axes.grid": True},
-    **{"axes.axisbelow": True, "grid.color": "#dddddd", "grid.linewidth": 0.6},
-    **{"lines.linewidth": 1.8, "hatch.linewidth": 0.6, "figure.dpi": 110},
-    **{"legend.frameon": False, "legend.fontsize": 9},
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.8,
+    "hatch.linewidth": 0.6,
+    "figure.dpi": 110,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
 }
+POSITIVE_BOX = {"edgecolor": "black", "linewidth": 2.4}
+NEGATIVE_BOX = {"edgecolor": RED, "linewidth": 2.2, "linestyle": (0, (3, 1.2))}
 _CLOSEST = {"hardest": "hardest negative", "semi_hard": "closest negative, masked"}
 
 
@@ -43,8 +57,13 @@ def plot_losses(history: Mapping[str, Sequence[tuple[float, float]]], margin: fl
         axes.set_prop_cycle(color=[DARK, LIGHT, GREY, RED], linestyle=["-", "--", "-.", ":"])
         for name, curve in history.items():
             axes.plot(*np.array(curve, float).T, label=name)
-        axes.axhline(2 * margin, color="black", linewidth=0.8, linestyle=(0, (1, 3)),
-                     label="2 × margin: all vectors equal")  # fmt: skip
+        axes.axhline(
+            2 * margin,
+            color="black",
+            linewidth=0.8,
+            linestyle=(0, (1, 3)),
+            label="2 × margin: all vectors equal",
+        )
         axes.set(title="Loss", xlabel="step", ylabel="loss a pair")
         axes.set_ylim(bottom=0)
         axes.legend()
@@ -56,17 +75,27 @@ def plot_scores(scores: Any, labels: Any, threshold: float):
 
     Scores are float [n], labels bool or 0/1 [n]; a line stands at the threshold. A Matplotlib figure.
     """
-    scores, duplicate = np.asarray(scores), np.asarray(labels, bool)
+    scores = np.asarray(scores)
+    is_duplicate = np.asarray(labels, bool)
     edges = np.linspace(scores.min(), scores.max(), 41)
     hatched = {"facecolor": "none", "hatch": "////", "linestyle": "--", "edgecolor": LIGHT}
     filled = {"facecolor": DARK, "alpha": 0.45, "edgecolor": DARK}
-    classes = ("not duplicates", ~duplicate, hatched), ("duplicates", duplicate, filled)
+    classes = (
+        ("not duplicates", ~is_duplicate, hatched),
+        ("duplicates", is_duplicate, filled),
+    )
     with new_picture() as figure:
         axes = figure.add_subplot()
         for name, rows, look in classes:
-            label, weights = f"{name} ({rows.sum():,})", rows[rows] / rows.sum()
-            axes.hist(scores[rows], edges, weights=weights, histtype="stepfilled",
-                      linewidth=1.4, label=label, **look)  # fmt: skip
+            axes.hist(
+                scores[rows],
+                edges,
+                weights=rows[rows] / rows.sum(),
+                histtype="stepfilled",
+                linewidth=1.4,
+                label=f"{name} ({rows.sum():,})",
+                **look,
+            )
         label = f"threshold {threshold:.3f}"
         axes.axvline(threshold, color="black", linewidth=1.4, label=label)
         axes.set(title="Scores of both classes", xlabel="similarity", ylabel="share of the class")
@@ -90,35 +119,49 @@ def plot_similarity_matrix(
     is a Matplotlib figure.
     """
     scores = np.asarray(scores, dtype=float)
-    positive = np.eye(len(scores), dtype=bool)
-    # What to mark: name -> the cells, and how their boxes look.
-    marks = {"positive": (positive, {"edgecolor": "black", "linewidth": 2.4})}
-    if closest is not None:
-        values = np.asarray(closest_negative(scores, closest))
-        chosen = ~positive & (scores == values[:, None])
-        chosen &= np.cumsum(chosen, axis=1) == 1  # the first of equal ones
-        style = {"edgecolor": RED, "linewidth": 2.2, "linestyle": (0, (3, 1.2))}
-        marks[_CLOSEST[closest]] = chosen, style
-    beside_rows, below_columns = (
-        [textwrap.fill(text, 26).replace("$", r"\$") for text in side] for side in (rows, columns)
-    )  # a dollar sign would start a formula
-    lines = max((text.count("\n") + 1 for text in [*beside_rows, *below_columns]), default=0)
+    row_texts = _wrapped(rows)
+    column_texts = _wrapped(columns)
+    lines = max((text.count("\n") + 1 for text in [*row_texts, *column_texts]), default=0)
     side = max(3.4, max(0.55, 0.14 * lines) * len(scores))
-    with new_picture(side + 2 * bool(lines), side + (2.4 if lines else 0.8)) as figure:
+    size = (side + 2, side + 2.4) if lines else (side, side + 0.8)
+    with new_picture(*size) as figure:
         axes = figure.add_subplot()
         # Pale colours, so that boxes and numbers stay visible: below 0 orange, above it violet.
         axes.imshow(scores, cmap="PuOr", vmin=-1.7, vmax=1.7)
         for (i, j), value in np.ndenumerate(scores):
             axes.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=9)
-        for cells, style in marks.values():
+        handles = {}  # of the legend
+        for name, (cells, style) in _boxes(scores, closest).items():
             for i, j in np.argwhere(cells):
-                axes.add_patch(plt.Rectangle((j - 0.46, i - 0.46), 0.92, 0.92, fill=False, **style))
-        handles = [plt.Rectangle((0, 0), 1, 1, fill=False, **style) for _, style in marks.values()]
-        figure.legend(handles, list(marks), loc="outside lower center")
+                axes.add_patch(_box(j - 0.46, i - 0.46, 0.92, style))
+            handles[name] = _box(0, 0, 1, style)
+        figure.legend(list(handles.values()), list(handles), loc="outside lower center")
         axes.grid(False)
         places = range(len(scores))
-        axes.set_xticks(places, below_columns or places, fontsize=8, rotation=90 * bool(columns))
-        axes.set_yticks(places, beside_rows or places, fontsize=8)
+        turn = 90 if column_texts else 0
+        axes.set_xticks(places, column_texts or places, fontsize=8, rotation=turn)
+        axes.set_yticks(places, row_texts or places, fontsize=8)
         axes.set(xlabel="question 2", ylabel="question 1")
         figure.suptitle(title, fontsize=11, fontweight="bold")
     return figure
+
+
+def _wrapped(texts: Sequence[str]) -> list[str]:
+    """Texts in lines of 26 characters; a dollar sign would start a formula."""
+    return [textwrap.fill(text, 26).replace("$", r"\$") for text in texts]
+
+
+def _boxes(scores: np.ndarray, closest: str | None) -> dict[str, tuple[np.ndarray, dict]]:
+    """What to mark: name -> the cells, bool [batch, batch], and how the boxes look."""
+    positive = np.eye(len(scores), dtype=bool)
+    boxes = {"positive": (positive, POSITIVE_BOX)}
+    if closest is not None:
+        values = np.asarray(closest_negative(scores, closest))
+        chosen = ~positive & (scores == values[:, None])
+        chosen &= np.cumsum(chosen, axis=1) == 1  # the first of equal ones
+        boxes[_CLOSEST[closest]] = (chosen, NEGATIVE_BOX)
+    return boxes
+
+
+def _box(left: float, top: float, size: float, style: dict) -> plt.Rectangle:
+    return plt.Rectangle((left, top), size, size, fill=False, **style)

@@ -140,7 +140,7 @@ def wrong_results(name):
         watched = Watched(fn)
         return [check.attempt(case, watched, observe) for case, observe in cases]
 
-    rights = [results(check.made(form)) for form in check.answers.values()]
+    rights = [results(check.function(form)) for form in check.answers.values()]
     with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
         for sentence, form, fn in check.wrong():
             mine = results(fn)

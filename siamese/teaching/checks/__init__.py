@@ -19,12 +19,18 @@ _CHECKS = {
     2: (batch.check_mean_negative, batch.check_closest_negative, loss.check_modified_loss),
     3: (model.check_normalize, model.check_shared_towers),
     4: (evaluation.check_accuracy_at, evaluation.check_best_threshold),
-    5: (assignment.check_data_generator, model.check_siamese, loss.check_triplet_loss_fn,
-        model.check_train_model, assignment.check_classify, assignment.check_predict),
+    5: (
+        assignment.check_data_generator,
+        model.check_siamese,
+        loss.check_triplet_loss_fn,
+        model.check_train_model,
+        assignment.check_classify,
+        assignment.check_predict,
+    ),
     6: (loss.check_symmetric_loss,),
     7: (beyond.check_masked_mean, beyond.check_count_false_negatives),
     8: (beyond.check_one_shot, evaluation.check_expected_calibration_error),
-}  # fmt: skip
+}
 
 # Number of the notebook -> name of the function in it -> its check.
 EXERCISES = {number: {check.name: check for check in checks} for number, checks in _CHECKS.items()}
@@ -62,13 +68,17 @@ def write_result(number: int, exercise: str, path: str) -> None:
 
     The file gets a line of JSON: cases passed, the first mistake, the score as text.
     """
-    points, mistake = 0, f"there is no function {exercise} in the notebook"
-    text, function = mistake, vars(sys.modules["__main__"]).get(exercise)
-    if function is not None:
+    function = vars(sys.modules["__main__"]).get(exercise)
+    if function is None:
+        missing = f"there is no function {exercise} in the notebook"
+        result = [0, missing, missing]
+    else:
         score = EXERCISES[number][exercise].score(function)
-        points, text = score.points, str(score)
-        mistake = next((failure.hint or failure.actual for failure in score.failures), "")
-    Path(path).write_text(json.dumps([points, mistake, text]), encoding="utf-8")
+        mistake = ""
+        if score.failures:
+            mistake = score.failures[0].hint or score.failures[0].actual
+        result = [score.points, mistake, str(score)]
+    Path(path).write_text(json.dumps(result), encoding="utf-8")
 
 
 __all__ = ["EXERCISES", "MARK", "OUT_OF", "Failure", "Score", "hint", "solution"]

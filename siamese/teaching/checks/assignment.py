@@ -18,7 +18,8 @@ from .tables import solutions
 
 # ---- data_generator ----
 
-data_generator, word_tokenize = (solutions()[n] for n in ("data_generator", "word_tokenize"))
+data_generator = solutions()["data_generator"]
+word_tokenize = solutions()["word_tokenize"]
 _Q1 = [[11, 12, 13], [21], [31, 32], [41, 42, 43, 44], [51, 52]]
 _Q2 = [[11, 15], [21, 22, 23], [31], [42, 41], [51, 52, 53, 54, 55]]
 
@@ -33,7 +34,8 @@ def _drawn(fn, *arguments, count=4, seed=34, **options) -> list[tuple]:
     require(
         is_generator, f"returned {what}", f"no yield, it returned {what}: yield makes a generator"
     )
-    drawn, copies = [], []
+    drawn = []
+    copies = []
     for batch in itertools.islice(generator, count):
         pair = isinstance(batch, (tuple, list)) and len(batch) == 2
         hint = "yield both sides, two arrays (q1, q2)"
@@ -61,8 +63,8 @@ def _passes(fn):
     for q1, _ in _drawn(fn, 5, count=6):
         pairs = (q1[:, 0] // 10).tolist()
         hint = "shuffle the order of the pairs; do not draw pairs at random"
-        once = len(q1) != 5 or sorted(pairs) == [1, 2, 3, 4, 5]
-        require(once, f"pairs {', '.join(map(str, pairs))} in one pass", hint)
+        each_once = len(q1) != 5 or sorted(pairs) == [1, 2, 3, 4, 5]
+        require(each_once, f"pairs {', '.join(map(str, pairs))} in one pass", hint)
     return "pairs 1 to 5 in each pass"
 
 
@@ -70,11 +72,12 @@ def _partners(fn):
     """What shuffled batches of two show."""
     drawn = _drawn(fn, 2, count=20)
     hint = "question1 and question2 are taken by the same shuffled index"
-    for first, second in (pair for q1, q2 in drawn for pair in zip(q1[:, 0], q2[:, 0])):
-        require(first // 10 == second // 10, f"{first} beside {second}", hint)
+    for q1, q2 in drawn:
+        for first, second in zip(q1[:, 0], q2[:, 0]):
+            require(first // 10 == second // 10, f"{first} beside {second}", hint)
     if same(drawn, _drawn(data_generator, 2, count=20, shuffle=False)):
-        asked = same(drawn, _drawn(fn, 2, count=20, shuffle=True))
-        hint = "the order is never shuffled" if asked else "the default is shuffle=True"
+        never = same(drawn, _drawn(fn, 2, count=20, shuffle=True))
+        hint = "the order is never shuffled" if never else "the default is shuffle=True"
         raise Fault("the data's own order", hint)
     seeded = same(drawn, _drawn(fn, 2, count=20, seed=35))
     hint = "the function seeds the random numbers: leave random.seed to the caller"
@@ -141,27 +144,40 @@ def _expect_called(log: list, pad: int) -> None:
 
 def _share(fn, n, batch_size, threshold, labels=int, pad=1):
     """The share that the function gives for n pairs."""
-    draw, log = np.random.default_rng(5), []
-    q1, q2 = ([[int(t), *[9] * int(k)] for t, k in zip(draw.integers(2, 8, n), draw.integers(0, 4, n))]
-              for _ in range(2))  # fmt: skip
+    draw = np.random.default_rng(5)
+    q1 = _questions(draw, n)
+    q2 = _questions(draw, n)
     if n > 2:  # Two dot products of exactly 0.5.
-        q1[1][0], q2[1][0], q1[2][0], q2[2][0] = 2, 3, 3, 2
-    first, second = (_DIRECTIONS[[q[0] for q in side]] for side in (q1, q2))
+        q1[1][0] = 2
+        q2[1][0] = 3
+        q1[2][0] = 3
+        q2[2][0] = 2
+    first = _DIRECTIONS[[question[0] for question in q1]]
+    second = _DIRECTIONS[[question[0] for question in q2]]
     y = (first * second).sum(axis=1) > 0.45
     y[::4] = ~y[::4]  # A model that is sometimes wrong.
 
     def model(questions):
         return tuple(_DIRECTIONS[side[:, 0]] for side in _sides(questions))
 
+    log: list[tuple] = []
     options = {"data_generator": _recording(log), "batch_size": batch_size}
     vocab = {"<PAD>": pad, "word": 9}
     share = call(fn, q1, q2, y.astype(labels), threshold, model, vocab, **options)
     _expect_called(log, pad)
-    shuffled, size = any(shuffle for *_, shuffle in log), max(size for size, *_ in log)
+    shuffled = any(shuffle for _, _, shuffle in log)
     require(not shuffled, "shuffle=True", "the batches are shuffled, and y is not: shuffle=False")
+    size = max(size for size, _, _ in log)
     fits = size in (batch_size, min(batch_size, n))
     require(fits, f"batches of {size}", "use the argument batch_size")
     return share.reshape(()) if share.size == 1 else share  # [[0.7]], of np.dot(v1, v2.T)
+
+
+def _questions(draw: np.random.Generator, n: int) -> list[list[int]]:
+    """Questions of a drawn direction and up to three words behind it."""
+    first = draw.integers(2, 8, n).tolist()
+    others = draw.integers(0, 4, n).tolist()
+    return [[token, *[9] * count] for token, count in zip(first, others)]
 
 
 check_classify = Exercise(
@@ -175,11 +191,15 @@ check_classify = Exercise(
         Case("a threshold above every dot product", (24, 8, 1.5)),
         Case("labels True and False", (24, 8, 0.45, bool)),
         Case("a padding of 7", (24, 8, 0.45, int, 7)),
-        Case("a last batch that is short: ask the generator for as many pairs as there are. (The course's "
-             "own loop takes full batches only; this one case asks for more.)", (21, 8, 0.45)),
+        Case(
+            "a last batch that is short: ask the generator for as many pairs as there "
+            "are. (The course's own loop takes full batches only; this one case asks for "
+            "more.)",
+            (21, 8, 0.45),
+        ),
     ],
     observe=_share,
-)  # fmt: skip
+)
 
 # ---- predict ----
 
@@ -206,18 +226,13 @@ class _KerasModel:
 
 def _answer(fn, question1, question2, threshold, pad=1, kind=defaultdict, vectors=None, **options):
     """The answer as text, True or False."""
-    words, log = {**_IDS, "<PAD>": pad}, []
 
-    def model(questions):  # Its cosine counts common words, whatever their order, but for padding.
-        counts = [
-            (q[:, :, None] == np.arange(32)).sum(axis=1).astype(np.float32)
-            for q in _sides(questions)
-        ]
-        for side in counts:
-            side[:, pad] = 0
-            side /= np.maximum(np.sqrt((side**2).sum(axis=1, keepdims=True)), 1e-9)
-        return vectors or tuple(counts)
+    def model(questions):
+        sides = _sides(questions)
+        return vectors or tuple(_word_counts(side, pad) for side in sides)
 
+    log: list[tuple] = []
+    words = {**_IDS, "<PAD>": pad}
     vocab = defaultdict(int, words) if kind is defaultdict else words
     keras = isinstance(fn, Learner) and "vocab" not in inspect.signature(fn.fn).parameters
     if keras:
@@ -235,6 +250,13 @@ def _answer(fn, question1, question2, threshold, pad=1, kind=defaultdict, vector
     if not keras:
         _expect_called(log, pad)
     return str(array.item())
+
+
+def _word_counts(tokens: np.ndarray, pad: int) -> np.ndarray:
+    """Rows of length 1, whose cosine counts common words in any order, but for padding."""
+    counts = (tokens[:, :, None] == np.arange(32)).sum(axis=1).astype(np.float32)
+    counts[:, pad] = 0
+    return counts / np.maximum(np.sqrt((counts**2).sum(axis=1, keepdims=True)), 1e-9)
 
 
 def _answered(fn, *arguments, printed=False, **options):

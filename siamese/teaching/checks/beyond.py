@@ -43,8 +43,10 @@ check_count_false_negatives = Exercise(
 def _name(fn, *arguments) -> str:
     """The answer as text."""
     answer = fn(*arguments)
-    if answer is None or isinstance(answer, str):
-        return str(answer) + " in quotes" * (answer == "None")
+    if answer is None:
+        return "None"
+    if isinstance(answer, str):
+        return "None in quotes" if answer == "None" else str(answer)
     if isinstance(answer, (int, float, np.number)) and not isinstance(answer, bool):
         return f"the number {answer:.6g}"
     raise Fault(f"{type(answer).__name__}: {answer!r}", "return the text alone, or None")
@@ -56,7 +58,10 @@ _CLASSES = (
     np.array([[1.0, 0.0], [0.8, 0.6], [0.8, -0.6], [-1.0, 0.0]]),
     ["east", "sum", "sum", "east"],
 )
-_WEAK = np.array([[0.8, 0.6], [0.6, 0.8], [0.0, 1.0], [1.0, 0.0]]), ["b", "c", "a", "c"]
+_WEAK = (
+    np.array([[0.8, 0.6], [0.6, 0.8], [0.0, 1.0], [1.0, 0.0]]),
+    ["b", "c", "a", "c"],
+)
 check_one_shot = Exercise(
     "one_shot",
     [Case(name, (np.array(vector), *examples, threshold)) for name, vector, examples, threshold in (

@@ -47,7 +47,8 @@ class Failure:
     def __str__(self) -> str:
         lines = [f"  ✗ {self.case}"]
         for name in ("expected", "actual", "hint"):
-            if text := getattr(self, name):
+            text = getattr(self, name)
+            if text:
                 lines.append(f"      {name + ':':<9} " + text.replace("\n", "\n" + " " * 16))
         return "\n".join(lines)
 
@@ -79,13 +80,15 @@ class Score:
             reason = "" if "not written" in why else f" ({why})"
             return f"exercise {self.exercise} is not written yet{reason}"
         head = f"{'✓' if self.full else '✗'} {self.exercise}: {self.points} of {self.out_of} cases"
-        lines = [head + (f", {self.note}" if self.note else "")]
-        lines += map(str, self.failures[:1])
+        if self.note:
+            head += f", {self.note}"
+        lines = [head, *map(str, self.failures[:1])]
         if len(self.failures) > 1 and not self.failures[0].hint:
             first, *others = (re.sub(r"0x\w+|\d+", "", f.actual) for f in self.failures)
-            same = f"the same in {others.count(first)} more"
-            alike = first in others and "\nin line" in first
-            lines.append(f"  ✗ and {same if alike else f'{len(others)} more cases'}")
+            if first in others and "\nin line" in first:
+                lines.append(f"  ✗ and the same in {others.count(first)} more")
+            else:
+                lines.append(f"  ✗ and {len(others)} more cases")
         return "\n".join(lines)
 
 
@@ -124,7 +127,8 @@ class Exercise:
     stays: bool = True  # whether the arguments must stay as they are; a case of its own
 
     def __post_init__(self):
-        self.hints, self.answers = tables.hints(self.name), tables.answers(self.name)
+        self.hints = tables.hints(self.name)
+        self.answers = tables.answers(self.name)
         rows = [*tables.rows(self.name), *tables.rows("ERRORS")]
         self.rows = [row for row in rows if not row[1].startswith("! ")]
         self.errors = [(form[2:], words) for words, form in rows if form.startswith("! ")]
@@ -134,8 +138,9 @@ class Exercise:
         self.arguments = [argument.arg for argument in arguments.args]
         self.cases = [*self.table, Case(STAYS)] if self.stays else self.table
         self.scope = {**tables.solutions(), "fastnp": np, **self.scope}
-        self.scope["right"] = self.made()
-        self.failed = self.hinted = 0  # tries, and hints that were shown
+        self.scope["right"] = self.function()
+        self.failed = 0  # tries
+        self.hinted = 0  # hints that were shown
         self.__name__ = "check_" + re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.name).lower()
         self.__doc__ = f"Checks ``{self.signature}``."
 
@@ -162,7 +167,7 @@ class Exercise:
 
     # ---- The table's functions ----
 
-    def made(self, *forms: str) -> Callable | None:
+    def function(self, *forms: str) -> Callable | None:
         """The function of the forms, one after the other; None where an edit's text is not there."""
         source = re.sub(r"\n +from trax.fastmath import numpy as fastnp", "", self.source)
         for form in filter(None, forms):
@@ -175,11 +180,12 @@ class Exercise:
 
     def wrong(self) -> Iterator[tuple[str, str, Callable]]:
         """(sentence, form, wrong function) of each row, in each right answer and variant."""
-        for answer, variant, (sentence, form) in itertools.product(
-            self.answers.values(), self.variants, self.rows
-        ):
-            if wrong := self.made(answer, variant, form):
-                yield sentence, form, wrong
+        answers = self.answers.values()
+        for answer, variant, row in itertools.product(answers, self.variants, self.rows):
+            sentence, form = row
+            function = self.function(answer, variant, form)
+            if function is not None:
+                yield sentence, form, function
 
     def attempt(self, case: Case, fn: Watched, observe: Callable | None = None) -> Any:
         """The result of a case; a `Fault` for none."""
@@ -194,7 +200,8 @@ class Exercise:
             if isinstance(error, Fault):
                 return error
             key = re.sub(r"0x\w+|\d+", "", f"{type(error).__name__}: {error}")
-            key = "broadcast" if "broadcast" in key else key
+            if "broadcast" in key:
+                key = "broadcast"
             text = describe_error(error, getattr(fn, "file", ""))
             return Fault(text, self._error_hint(text), key)
 
@@ -220,36 +227,53 @@ class Exercise:
 
     def _judged(self, learner: Learner) -> tuple[list[Failure], str]:
         """The failures, and the name of the answer; NotWritten for a blank, if the first case fails."""
-        results, trials = self._results(learner), {}
-        for note, form in self.answers.items():
-            rows = enumerate(zip(results, self.expected(form)))
-            trials[note] = [i for i, row in rows if not same(*row)]
-        note = min(trials, key=lambda note: len(trials[note]))
-        expected, wrong = self.expected(self.answers[note]), trials[note]
+        results = self._results(learner)
+        # Of several right answers the one that the results come nearest to.
+        trials = {}  # name of the answer -> numbers of the cases that fail by it
+        for name, form in self.answers.items():
+            pairs = zip(results, self.expected(form))
+            trials[name] = [i for i, pair in enumerate(pairs) if not same(*pair)]
+        answer = min(trials, key=lambda name: len(trials[name]))
+        expected = self.expected(self.answers[answer])
+        wrong = trials[answer]
+
         if 0 in wrong:
-            stopped, nothing = isinstance(results[0], Fault), show(results[0]) == "None"
-            if blank := learner.blank(stopped and not nothing, nothing):
+            nothing = show(results[0]) == "None"
+            stopped = isinstance(results[0], Fault) and not nothing
+            blank = learner.blank(stopped, nothing)
+            if blank:
                 raise NotWritten(blank)
+
+        # The hint belongs to the first failure.
         hint = self._mistake(results, wrong, learner) if wrong else ""
         failures = []
         for i in wrong:
-            right, result = show(expected[i], results[i]), show(results[i], expected[i])
-            failures.append(Failure(self.table[i].name, right, result, hint * (i == wrong[0])))
+            right = show(expected[i], results[i])
+            result = show(results[i], expected[i])
+            failures.append(Failure(self.table[i].name, right, result, "" if failures else hint))
+
         place = learner.changed() if self.stays else None
-        if place is not None:
-            name = (self.arguments + ["argument"] * 9)[place]
-            words = self._error_hint(f"{name} is changed")
-            words = words or f"the function changed its input {name}: work on a copy"
-            failure = Failure(STAYS, "the same as before", f"{name} is changed", words * (not hint))
-            failures.insert(len(failures) if hint else 0, failure)
+        if place is not None and hint:
+            failures.append(self._changed(place, with_hint=False))
+        elif place is not None:
+            failures.insert(0, self._changed(place, with_hint=True))
         elif self.stays and len(wrong) == len(self.table):  # No points for doing nothing right.
             failures.append(Failure(STAYS, "the same as before", "no result is right"))
-        return tuple(failures), note if len(wrong) < len(results) / 2 else ""
+        return tuple(failures), answer if len(wrong) < len(results) / 2 else ""
+
+    def _changed(self, place: int, with_hint: bool) -> Failure:
+        """The failure of a function that changes its argument of that number."""
+        name = self.arguments[place] if place < len(self.arguments) else "argument"
+        hint = ""
+        if with_hint:
+            hint = self._error_hint(f"{name} is changed")
+            hint = hint or f"the function changed its input {name}: work on a copy"
+        return Failure(STAYS, "the same as before", f"{name} is changed", hint)
 
     @functools.cache  # noqa: B019  (exercises live as long as the module)
     def expected(self, form: str) -> list[Any]:
         """The right result of each case, of the answer with that form."""
-        right = Watched(self.made(form))
+        right = Watched(self.function(form))
         return [self.attempt(case, right) for case in self.table]
 
     def _mistake(self, results: list[Any], wrong: list[int], learner: Learner) -> str:
@@ -265,9 +289,11 @@ class Exercise:
 
         def alike(result_of: Callable[[int], Any]) -> bool:
             for i in order:
-                other, allowed = result_of(i), [results[i]]
-                allowed += [] if i in wrong else [right[i] for right in rights]
-                if not any(same(other, result) for result in allowed):
+                result = result_of(i)
+                allowed = [results[i]]
+                if i not in wrong:
+                    allowed += [right[i] for right in rights]
+                if not any(same(result, other) for other in allowed):
                     return False
             return True
 
@@ -298,8 +324,10 @@ class Exercise:
             return "there is nan or inf in the result: look for a division by zero, or 0 * inf"
         if isinstance(first, np.ndarray) and first.ndim > np.ndim(rights[0][wrong[0]]) == 0:
             return "one number is asked for: the array is not summed or averaged"
-        near = any(all(same(results[i], r[i], 5e-3) for i in wrong) for r in rights)
-        return "nearly right: is it rounded on the way, is something small added?" if near else ""
+        for right in rights:
+            if all(same(results[i], right[i], 5e-3) for i in wrong):
+                return "nearly right: is it rounded on the way, is something small added?"
+        return ""
 
 
 @functools.cache
@@ -308,9 +336,12 @@ def _slips() -> list[tuple[str, Callable]]:
     return [(words, eval(f"lambda x: {form}", {"np": np})) for words, form in tables.rows("SLIPS")]
 
 
-def _slipped(slip: Callable, right: Any) -> Any:
+def _slipped(slip: Callable, right: Any) -> np.ndarray | None:
+    """A slip's result; None where the right one is no array, or does not fit the slip."""
+    if not isinstance(right, np.ndarray):
+        return None
     try:
-        return np.asarray(slip(right), np.float64) if isinstance(right, np.ndarray) else None
+        return np.asarray(slip(right), np.float64)
     except (TypeError, ValueError, IndexError):
         return None
 

@@ -33,8 +33,12 @@ def _vectors(batch: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Two batches of unit rows, float32 [batch, 5]; row i of both are alike."""
     draw = np.random.default_rng(seed)
     first = draw.normal(size=(batch, 5))
-    both = first, first + draw.normal(size=(batch, 5))
-    return tuple((v / np.linalg.norm(v, axis=1, keepdims=True)).astype(np.float32) for v in both)
+    second = first + draw.normal(size=(batch, 5))
+    return _unit_rows(first), _unit_rows(second)
+
+
+def _unit_rows(vectors: np.ndarray) -> np.ndarray:
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
 
 
 def _from_scores(scores) -> tuple[np.ndarray, np.ndarray]:
@@ -51,12 +55,14 @@ def _loss(fn, v1, v2, how="", **options):
     """The loss, or the loss "compiled", or its "slope" along a turn of one vector."""
     is_learner = isinstance(fn, Learner)
     if not is_learner:
-        v1, v2 = v1.astype(np.float64), v2.astype(np.float64)
+        v1 = v1.astype(np.float64)
+        v2 = v2.astype(np.float64)
     if how == "slope":
         turn = np.zeros_like(v1, dtype=np.float64)
         turn[1] = np.eye(v1.shape[1])[2] - v1[1, 2] * v1[1]  # its length stays 1 to first order
         if is_learner:
-            slope = (np.asarray(_compiled(fn)[1]) * turn).sum()
+            _, gradient = _compiled(fn)
+            slope = (np.asarray(gradient) * turn).sum()
         else:
             slope = np.sum(fn(v1 + 1e-5 * turn, v2) - fn(v1 - 1e-5 * turn, v2)) / 2e-5
         hint = "the gradient does not flow: is a part computed in NumPy, or detached?"
@@ -70,7 +76,8 @@ def _loss(fn, v1, v2, how="", **options):
 @lru_cache(1)  # for two cases
 def _compiled(learner):
     """The loss of `_SEVEN` and its gradient by v1, compiled where it is JAX's."""
-    fn, (v1, v2) = learner.fn, _SEVEN
+    fn = learner.fn
+    v1, v2 = _SEVEN
     tf = sys.modules.get("tensorflow")
     if tf and tf.is_tensor(fn(v1, v2)):
         with tf.GradientTape() as tape:
@@ -102,6 +109,6 @@ _CASES = [
     Case("its gradient", _SEVEN, {"how": "slope"}),
 ]
 check_triplet_loss_fn = Exercise("TripletLossFn", _CASES, observe=_loss)
-_LATER, _EARLIER, *_ = map(check_triplet_loss_fn.made, check_triplet_loss_fn.answers.values())
+_LATER, _EARLIER, *_ = map(check_triplet_loss_fn.function, check_triplet_loss_fn.answers.values())
 _EDITIONS = {"edition2023": _LATER, "edition2022": _EARLIER}
 check_symmetric_loss = Exercise("symmetric_loss", _CASES, scope=_EDITIONS, observe=_loss)

@@ -72,7 +72,8 @@ def _leaves(layer):
 def _structure(fn) -> str:
     """The layers of a model: their names, modes, effect on a fixed array, and which are one object."""
     mode = {"mode": "predict"} if "mode" in inspect.signature(fn.fn).parameters else {}
-    leaves, told = _leaves(_built(fn, vocab_size=23, d_model=4, **mode)), []
+    leaves = _leaves(_built(fn, vocab_size=23, d_model=4, **mode))
+    descriptions = []
     for leaf in leaves:
         modes = [part._mode for part in leaf.sublayers if hasattr(part, "_mode")]
         effect = ""
@@ -82,8 +83,8 @@ def _structure(fn) -> str:
                 effect = np.round(np.asarray(output, float), 3).tolist()
             except Exception as error:
                 effect = type(error).__name__
-        told.append(f"{leaves.index(leaf)} {leaf.name} {modes} {effect}")
-    return "; ".join(told)
+        descriptions.append(f"{leaves.index(leaf)} {leaf.name} {modes} {effect}")
+    return "; ".join(descriptions)
 
 
 def _returning(layer) -> None:
@@ -91,13 +92,17 @@ def _returning(layer) -> None:
     function = layer._forward_fn
 
     def checked(*inputs):
-        if (output := function(*inputs)) is None:
-            cells = [cell.cell_contents for cell in function.__closure__ or ()]
-            code = next((cell for cell in cells if inspect.isfunction(cell)), function).__code__
-            line = linecache.getline(code.co_filename, code.co_firstlineno).strip()
-            raise Fault(f"the layer {layer.name} returns None\nin line {code.co_firstlineno}: {line}",
-                      f"is `return` missing in the function of the layer {layer.name}?")  # fmt: skip
-        return output
+        output = function(*inputs)
+        if output is not None:
+            return output
+        # The learner's function is in the closure of Trax's own.
+        cells = [cell.cell_contents for cell in function.__closure__ or ()]
+        code = next((cell for cell in cells if inspect.isfunction(cell)), function).__code__
+        line = linecache.getline(code.co_filename, code.co_firstlineno).strip()
+        raise Fault(
+            f"the layer {layer.name} returns None\nin line {code.co_firstlineno}: {line}",
+            f"is `return` missing in the function of the layer {layer.name}?",
+        )
 
     layer._forward_fn = checked
 
@@ -110,13 +115,16 @@ def _shapes(model):
     for leaf in _leaves(model):
         if hasattr(leaf, "_forward_fn"):
             _returning(leaf)
-    pair, key = tuple(np.array(side, np.int32) for side in (_Q1, _Q2)), np.zeros(2, np.uint32)
-    parts = jax.eval_shape(lambda: model.init(shapes.signature(pair), rng=key))
+    pair = (np.array(_Q1, np.int32), np.array(_Q2, np.int32))
+    key = np.zeros(2, np.uint32)
+    weights_and_state = jax.eval_shape(lambda: model.init(shapes.signature(pair), rng=key))
 
     def run(weights, state):
-        return model.pure_fn(pair, weights, state, key, use_cache=True)[0]
+        outputs, _ = model.pure_fn(pair, weights, state, key, use_cache=True)
+        return outputs
 
-    return parts, [output.shape for output in jax.eval_shape(run, *parts)], run
+    outputs = jax.eval_shape(run, *weights_and_state)
+    return weights_and_state, [output.shape for output in outputs], run
 
 
 @lru_cache(1)  # for all cases
@@ -125,26 +133,35 @@ def _facts(fn) -> dict:
     import jax
 
     draw = np.random.default_rng(1)
-    parts, _, run = _shapes(_built(fn, vocab_size=11, d_model=6))
-    weights, state = jax.tree.map(lambda x: draw.normal(size=x.shape).astype(np.float32), parts)
+    weights_and_state, _, run = _shapes(_built(fn, vocab_size=11, d_model=6))
+    weights, state = jax.tree.map(
+        lambda leaf: draw.normal(size=leaf.shape).astype(np.float32), weights_and_state
+    )
     v1, v2 = (np.asarray(v, np.float64) for v in jax.jit(run)(weights, state))
-    both, lengths = np.concatenate([v1, v2]), np.sqrt((v1 * v1).sum(axis=-1))
+    both = np.concatenate([v1, v2])
     hint = "all questions have the same vectors: does the function use its argument?"
     require(len(both) < 2 or np.ptp(both, axis=0).max() >= 1e-6, show(v1), hint)
+    lengths = np.sqrt((v1 * v1).sum(axis=-1))
     shared = v1.shape == v2.shape and np.allclose(v1[0], v2[0], atol=1e-5)
     other = _built(fn, vocab_size=23, d_model=4)
-    shown = (
+    _, other_shapes, _ = _shapes(other)
+    facts = (
         f"v1 {v1.shape}, v2 {v2.shape}",
         "equal vectors" if shared else f"{show(v1[0])} and {show(v2[0])}",
         "1" if np.allclose(lengths, 1, atol=1e-4) else show(lengths),
         [v1, v2],
-        f"{_leaves(other)[0].name}, vectors {_shapes(other)[1]}",
+        f"{_leaves(other)[0].name}, vectors {other_shapes}",
     )
-    return dict(zip(_NAMES, shown))
+    return dict(zip(_NAMES, facts))
 
 
-_NAMES = ("shape of the vectors", "one question on both sides", "lengths of the vectors", "the vectors",
-          "another vocab_size and d_model")  # fmt: skip
+_NAMES = (
+    "shape of the vectors",
+    "one question on both sides",
+    "lengths of the vectors",
+    "the vectors",
+    "another vocab_size and d_model",
+)
 _TOWER_CASES = [Case(name, (name,)) for name in _NAMES]
 
 check_shared_towers = Exercise(
@@ -181,7 +198,9 @@ check_siamese = Exercise(
 
 # ---- train_model ----
 
-_TRAIN, _VALID = range(2, 7), range(7, 12)  # token ids: a batch shows where it comes from
+# Token ids: a batch shows where it comes from.
+_TRAIN = range(2, 7)
+_VALID = range(7, 12)
 
 
 def _batches(ids):
@@ -225,31 +244,43 @@ def _loop(fn) -> dict[str, str]:
         require(isinstance(loop, training.Loop), type(loop).__name__, hint)
         hint = "the caller runs the loop: return it without run()"
         require(not loop.step, f"step {loop.step}", hint)
-        given = os.path.abspath(loop.output_dir or "None") == output_dir
-    task, tests = loop.tasks[0], loop.eval_tasks or []
+        in_output_dir = os.path.abspath(loop.output_dir or "None") == output_dir
+    task = loop.tasks[0]
+    eval_tasks = loop.eval_tasks or []
     steps = np.array([1, 100, 400, 1600, 6400])
     rates = [float(task.learning_rate(int(step))) for step in steps]
     shares = rates / (0.01 * np.minimum(steps / 400, np.sqrt(400 / steps)))
     embedding = max(np.shape(leaf.weights) for leaf in _leaves(loop.model))
     optimizer = task.optimizer
-    shown = (
+    metrics = [
+        f"{_source(eval_task)} with {metric.name}"
+        for eval_task in eval_tasks
+        for metric in eval_task.metrics
+    ]
+    facts = (
         "step 0",
         f"embedding {embedding}, loss layer {task.loss_layer.name}",
         _source(task),
-        ", ".join(f"{_source(t)} with {metric.name}" for t in tests for metric in t.metrics),
+        ", ".join(metrics),
         f"{type(optimizer).__name__}({optimizer.opt_params['learning_rate']:.4g})",
-        "output_dir" if given else str(loop.output_dir),
+        "output_dir" if in_output_dir else str(loop.output_dir),
         f"times {', '.join(f'{share:.1f}' for share in shares)} of what is asked for",
     )
-    return dict(zip(_FACTS, shown))
+    return dict(zip(_FACTS, facts))
 
 
-_FACTS = ("it returns a loop that has not trained yet", "the model and the loss are those that were passed",
-          "training on the training batches", "evaluation on the validation batches", "Adam",
-          "output_dir", "the learning rate at steps 1, 100, 400, 1600 and 6400")  # fmt: skip
+_FACTS = (
+    "it returns a loop that has not trained yet",
+    "the model and the loss are those that were passed",
+    "training on the training batches",
+    "evaluation on the validation batches",
+    "Adam",
+    "output_dir",
+    "the learning rate at steps 1, 100, 400, 1600 and 6400",
+)
 check_train_model = Exercise(
     "train_model",
     [Case(name, (name,)) for name in _FACTS],
     observe=lambda fn, name: _loop(fn)[name],
     stays=False,
-)  # fmt: skip
+)

@@ -13,7 +13,8 @@ class Fault(Exception):
     """A call without a usable result, as it is printed: an error, or a value of the wrong kind."""
 
     def __init__(self, text: str, hint: str = "", key: str = ""):
-        self.text, self.hint = text, hint
+        self.text = text
+        self.hint = hint
         self.key = key or text  # equal in two calls that failed alike
 
 
@@ -48,7 +49,8 @@ def same(a: Any, b: Any, tolerance: float = TOLERANCE) -> bool:
         return len(a) == len(b) and all(same(x, y, tolerance) for x, y in zip(a, b))
     if isinstance(a, dict):
         return a == b
-    first, second = np.asarray(a), np.asarray(b)
+    first = np.asarray(a)
+    second = np.asarray(b)
     if first.dtype.kind not in "biuf" or second.dtype.kind not in "biuf":
         return type(a) is type(b) and bool(np.all(first == second))
     return first.shape == second.shape and np.allclose(
@@ -58,16 +60,20 @@ def same(a: Any, b: Any, tolerance: float = TOLERANCE) -> bool:
 
 def show(value: Any, beside: Any = None) -> str:
     """A result in a few words, with its shape where that of the result `beside` it differs."""
-    if isinstance(value, (Fault, str)):
-        return value.text if isinstance(value, Fault) else value
+    if isinstance(value, Fault):
+        return value.text
+    if isinstance(value, str):
+        return value
     if not isinstance(value, np.ndarray):
         return _short(repr(value), 400)
     if value.ndim == 0:
         text = f"{value.item():.6g}"
     else:
         text = np.array2string(value, precision=4, suppress_small=True, threshold=60)
-    apart = isinstance(beside, np.ndarray) and beside.shape != value.shape
-    return (f"shape {value.shape}: " if apart else "") + _short(text.replace("\n", ""), 400)
+    text = _short(text.replace("\n", ""), 400)
+    if isinstance(beside, np.ndarray) and beside.shape != value.shape:
+        return f"shape {value.shape}: {text}"
+    return text
 
 
 def _short(text: str, most: int = 200) -> str:

@@ -13,6 +13,7 @@ import signal
 import textwrap
 import threading
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -44,9 +45,12 @@ class Watched:
 
     def changed(self) -> int | None:
         """The place of the first argument that a call changed."""
-        kinds = list, dict, np.ndarray
-        pairs = [pair for call in self._calls for pair in enumerate(zip(*call))]
-        return next((i for i, (a, b) in pairs if isinstance(a, kinds) and not same(a, b, 0)), None)
+        for arguments, passed in self._calls:
+            for place, (before, after) in enumerate(zip(arguments, passed)):
+                can_change = isinstance(before, (list, dict, np.ndarray))
+                if can_change and not same(before, after, 0):
+                    return place
+        return None
 
 
 class Learner(Watched):
@@ -68,12 +72,15 @@ class Learner(Watched):
 
         The first case `stopped`, with an error, or gave `nothing`, None.
         """
-        if line := blank_line(self.fn, stopped):
+        line = blank_line(self.fn, stopped)
+        if line:
             return f"there is a None to replace: {line}"
         if stopped and "raise NotImplementedError" in source_of(self.fn):
             return "it raises NotImplementedError"
-        written = re.search(r"\breturn (?!None\b)|\byield\b|\blambda\b", source_of(self.fn))
-        return "it returned None; is `return` missing?" if nothing and not written else ""
+        returns = re.search(r"\breturn (?!None\b)|\byield\b|\blambda\b", source_of(self.fn))
+        if nothing and not returns:
+            return "it returned None; is `return` missing?"
+        return ""
 
 
 def source_of(fn: Callable) -> str:
@@ -87,12 +94,12 @@ def source_of(fn: Callable) -> str:
 def _unused(code) -> set[str]:
     """Names of arguments that are not read."""
     arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    steps = [
-        s for s in dis.get_instructions(code) if "LOAD" in s.opname and "CONST" not in s.opname
-    ]
-    # From Python 3.13 on a step may load two names.
-    loads = [s.argval if isinstance(s.argval, tuple) else (s.argval,) for s in steps]
-    return set(arguments).difference(*loads)
+    loaded = set()
+    for step in dis.get_instructions(code):
+        if "LOAD" in step.opname and "CONST" not in step.opname:
+            # From Python 3.13 on a step may load two names.
+            loaded |= set(step.argval if isinstance(step.argval, tuple) else (step.argval,))
+    return set(arguments) - loaded
 
 
 _USES = (
@@ -111,31 +118,41 @@ def blank_line(fn: Callable, stopped: bool = False) -> str:
         nodes = list(ast.walk(ast.parse(source)))
     except SyntaxError:  # a lambda inside a call
         return ""
-    stored = [n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    stored = Counter(name.id for name in names if isinstance(name.ctx, ast.Store))
     for node in nodes:
         if isinstance(node, ast.Assign):
-            names = [n.id for n in ast.walk(node.targets[0]) if isinstance(n, ast.Name)]
-            place = all(stored.count(name) < 2 for name in names)
+            targets = [name for name in ast.walk(node.targets[0]) if isinstance(name, ast.Name)]
+            may_be_blank = all(stored[name.id] < 2 for name in targets)
         else:
-            place = stopped and isinstance(node, _USES)
-        if place and getattr(node, "arg", "") != "axis":
-            several = isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple)
-            for part in ast.iter_child_nodes(node.value if several else node):
-                if isinstance(part, ast.Constant) and part.value is None:
-                    return source.splitlines()[part.lineno - 1].strip()
+            may_be_blank = stopped and isinstance(node, _USES)
+        if not may_be_blank or getattr(node, "arg", "") == "axis":
+            continue
+        is_tuple = isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple)
+        for part in ast.iter_child_nodes(node.value if is_tuple else node):
+            if isinstance(part, ast.Constant) and part.value is None:
+                return source.splitlines()[part.lineno - 1].strip()
     return ""
 
 
 def describe_error(error: BaseException, file: str) -> str:
     """The error in one line, and the learner's line that raised it."""
-    kind, text = type(error).__name__, " ".join(str(error).split())
-    described = f"{kind}: {text[:300]}{' ...' * (len(text) > 300)}" if text else kind
+    description = type(error).__name__
+    text = " ".join(str(error).split())
+    if len(text) > 300:
+        text = f"{text[:300]} ..."
+    if text:
+        description += f": {text}"
     frames = traceback.extract_tb(error.__traceback__)
-    if own := [frame for frame in frames if frame.filename == file]:
-        linecache.checkcache(own[-1].filename)
-        line = (own[-1].line or "").strip()
-        described += f"\nin line {own[-1].lineno}" + (f": {line}" if line else "")
-    return described
+    frames_of_learner = [frame for frame in frames if frame.filename == file]
+    if frames_of_learner:
+        last = frames_of_learner[-1]
+        linecache.checkcache(last.filename)
+        description += f"\nin line {last.lineno}"
+        line = (last.line or "").strip()
+        if line:
+            description += f": {line}"
+    return description
 
 
 @contextlib.contextmanager

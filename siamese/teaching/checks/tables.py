@@ -68,9 +68,10 @@ def hints(name: str) -> list[str]:
 
 def answers(name: str) -> dict[str, str]:
     """Name of each right answer of an exercise -> its form; without a name where there is one only."""
-    lines = [*_sections()[name], ""]
-    pairs = [(line[2:], after) for line, after in itertools.pairwise(lines) if line.startswith("+")]
-    forms = {answer: form.strip() if form.startswith(" ") else "" for answer, form in pairs}
+    forms = {}
+    for line, after in itertools.pairwise([*_sections()[name], ""]):
+        if line.startswith("+"):
+            forms[line[2:]] = after.strip() if after.startswith(" ") else ""
     return forms or {"": ""}
 
 
@@ -84,12 +85,18 @@ def rows(name: str) -> Iterator[tuple[str, str]]:
                 for inner, part in rows(other):
                     yield f"{words.rstrip()} {inner}".strip(), form.replace("{}", part)
         elif line.startswith("  "):
-            parts = re.split(r"<<(.*?\|.*?)>>", line.strip())
-            choices = [part.split("|") if i % 2 else [part] for i, part in enumerate(parts)]
-            forms = itertools.product(*choices) if sentence else ()
-            yield from ((sentence, "".join(form)) for form in forms)
+            if sentence:
+                for form in _forms(line.strip()):
+                    yield sentence, form
         else:
             sentence = "" if line.startswith(("?", "+", "|")) else line
+
+
+def _forms(text: str) -> Iterator[str]:
+    """A form for each choice of ``<<a|b>>``."""
+    parts = re.split(r"<<(.*?\|.*?)>>", text)
+    choices = [part.split("|") if place % 2 else [part] for place, part in enumerate(parts)]
+    return map("".join, itertools.product(*choices))
 
 
 def edited(source: str, form: str) -> str:
@@ -98,7 +105,11 @@ def edited(source: str, form: str) -> str:
     if " ->" not in form:
         return re.sub(r"(?s)(def .*?\):\n).*", lambda head: f"{head[1]}    {form}\n", source)
     for edit in form.split(" ;; "):
-        old, new = edit.split(" -> ") if " -> " in edit else (edit.removesuffix(" ->"), "")
+        if " -> " in edit:
+            old, new = edit.split(" -> ")
+        else:  # The text goes.
+            old = edit.removesuffix(" ->")
+            new = ""
         if old not in source:
             return ""
         source = source.replace(old, new)
