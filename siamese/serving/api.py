@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import ipaddress
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from itertools import islice
@@ -14,7 +15,7 @@ from typing import Any
 
 import prometheus_client
 import uvicorn
-from anyio import to_thread
+from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse
@@ -30,7 +31,7 @@ from siamese.search.explain import explain
 from siamese.search.groups import group_rows
 from siamese.search.index import QuestionIndex
 from siamese.serving import schema
-from siamese.serving.gate import KEY, PROBLEMS, Gate, policy, refused
+from siamese.serving.gate import KEY, MOST_WAITING, PROBLEMS, Gate, policy, refused
 from siamese.serving.patience import PATIENCE, timed_protocol
 
 MOST_WORKING = max(2, os.cpu_count() or 1)  # requests that are answered at once
@@ -45,6 +46,26 @@ def answered(values: dict[str, Any]) -> Response:
 def problems(*codes: int) -> dict[int, dict[str, Any]]:
     """The answers to refused requests, for the OpenAPI document."""
     return {code: {"description": PROBLEMS[code], "model": schema.Problem} for code in codes}
+
+
+def one_at_a_time() -> Callable[[Callable], Callable]:
+    """A decorator: these functions answer one request after the other, in a thread beside the others'.
+
+    So what waits for another process takes no thread from those that search. 503 where half of the
+    requests that may wait wait for their turn.
+    """
+    limiter = CapacityLimiter(1)
+
+    def decorate(work: Callable) -> Callable:
+        @functools.wraps(work)
+        async def answer(body: Any) -> Response:
+            if limiter.statistics().tasks_waiting >= MOST_WAITING // 2:
+                return refused(503, "Too many changes are waiting. Try again in a second.")
+            return await to_thread.run_sync(work, body, limiter=limiter)
+
+        return answer
+
+    return decorate
 
 
 def make_app(
@@ -106,6 +127,7 @@ def make_app(
 
 def _add_questions(v1: APIRouter, index: QuestionIndex) -> None:
     """Declares the paths that ask about questions and change them."""
+    in_turn = one_at_a_time()
 
     @v1.post("/similarity", response_model=schema.Answers)
     def similarity(body: schema.Pairs) -> Response:
@@ -127,6 +149,7 @@ def _add_questions(v1: APIRouter, index: QuestionIndex) -> None:
         return answered({"results": [[rounded(hit._asdict()) for hit in hits] for hits in results]})
 
     @v1.post("/add", response_model=schema.Changed, responses=problems(409))
+    @in_turn
     def add(body: schema.NewQuestions) -> Response:
         """Adds questions, all or none; answered when they are on disk."""
         new = body.questions
@@ -137,11 +160,13 @@ def _add_questions(v1: APIRouter, index: QuestionIndex) -> None:
         return answered(index.add(texts, **options)._asdict())
 
     @v1.post("/remove", response_model=schema.Removed, responses=problems(404))
+    @in_turn
     def remove(body: schema.Ids) -> Response:
         """Removes questions, all or none; answered when that is on disk."""
         return answered({"removed": index.remove(body.ids)})
 
     @v1.post("/groups", response_model=schema.Groups)
+    @one_at_a_time()
     def groups(body: schema.Page) -> Response:
         """The groups of duplicates, a row a question; the first request makes them."""
         shot = index.grouped()
@@ -161,6 +186,7 @@ def _add_questions(v1: APIRouter, index: QuestionIndex) -> None:
 
 def _add_labels(v1: APIRouter, index: QuestionIndex) -> None:
     """Declares the paths that ask whether two stored questions are duplicates."""
+    in_turn = one_at_a_time()
     candidates: list[Any] = [None, []]  # the vectors of an index, and pairs of it to ask about
 
     @v1.post("/next-pair", response_model=schema.Next)
@@ -176,6 +202,7 @@ def _add_labels(v1: APIRouter, index: QuestionIndex) -> None:
         return answered({"pair": pair, "shown": parts, "answers": len(answers)})
 
     @v1.post("/answer", response_model=schema.Fitted, responses=problems(409))
+    @in_turn
     def answer(body: schema.Said) -> Response:
         """Stores whether two stored questions are duplicates (null takes it back); fits the threshold."""
         pair, is_duplicate = (body.question1, body.question2), body.is_duplicate

@@ -2,10 +2,12 @@
 
 import json
 import re
+import sqlite3
 import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -317,3 +319,52 @@ def test_what_it_copies_is_there_and_what_it_runs_is_a_command_of_a_user_without
     flags = build_parser().parse_args(command[1:])
     assert (flags.host, str(flags.port)) == ("0.0.0.0", *words("EXPOSE"))
     assert flags.index.startswith(*words("VOLUME")) and f":{flags.port}/health" in text
+
+
+def test_searches_are_answered_while_changes_wait_for_another_process(path):
+    ask_for = {"questions": ["how far"], "k": 3}
+    changes = {
+        "/v1/add": {"questions": [{"question": "how old is rice"}]},
+        "/v1/remove": {"ids": ["3"]},
+        "/v1/answer": {"question1": OLD[4], "question2": OLD[5], "is_duplicate": True},
+        "/v1/groups": {"offset": 0, "limit": 5},
+    }
+    with running(QuestionIndex.open(path)) as served, ThreadPoolExecutor(16) as pool:
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("begin immediate")
+            waiting = [pool.submit(ask, served, *change) for change in changes.items()]
+            waiting += [pool.submit(ask, served, "/v1/add", changes["/v1/add"]) for _ in range(8)]
+            for _ in range(3):
+                status, answer, _ = ask(served, "/v1/search", ask_for)
+                assert status == 200 and len(answer["results"][0]) == 3
+                assert ask(served, "/v1/info", {})[1]["questions"] == len(OLD)
+            assert not any(request.done() for request in waiting)
+            other.execute("rollback")
+        assert {request.result()[0] for request in waiting} == {200}
+
+
+def test_an_index_exchanged_or_removed_under_the_server_is_followed_or_said(path):
+    body = {"questions": ["rice"], "k": 100}
+    new = path.with_name("new.db")
+    model = path.with_name("model.safetensors")
+    QuestionIndex.build(
+        make_detector(threshold=0.9), ["rice", "cook"], path=new, model=model
+    ).close()
+    with running(QuestionIndex.open(path)) as served:
+        new.rename(path)
+        status, answer, _ = ask(served, "/v1/search", body)
+        assert status == 200 and {hit["question"] for hit in answer["results"][0]} == {
+            "rice",
+            "cook",
+        }
+        path.rename(new)
+        for name, sent in (("search", body), ("info", {}), ("groups", {"offset": 0, "limit": 1})):
+            status, answer, _ = ask(served, f"/v1/{name}", sent)
+            assert status == 503 and "removed" in answer["detail"]
+        assert ask(served, "/health")[0] == 200
+        new.rename(path)
+        assert ask(served, "/v1/add", {"questions": [{"question": "old"}]})[0] == 200
+        build(path=new, model=model).close()
+        new.rename(path)  # The addition lies in -wal.
+        status, answer, _ = ask(served, "/v1/search", body)
+        assert status == 503 and "-wal" in answer["detail"]
