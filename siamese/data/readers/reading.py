@@ -22,7 +22,7 @@ from itertools import chain, islice
 from typing import Any, BinaryIO
 
 from siamese.data.readers.columns import Parts, columns_called, normal_name, read_spec, shown_names
-from siamese.data.readers.delimiter import delimiter, refuse_late_header
+from siamese.data.readers.delimiter import HeaderCheck, delimiter, refuse_late_header
 from siamese.data.readers.report import ReadReport
 from siamese.data.readers.tables import Table, memory_table, parquet_table, workbook_table
 from siamese.data.text import cleaned
@@ -70,21 +70,31 @@ class Rows:
     header: list[str]  # the columns' names; of JSON Lines the keys of the first objects
     source: Iterator[Row]
     where: str  # the file and the line of its header, for messages
+    known: set[str]  # the names that the columns may have, as they are compared
     is_plain: bool = False  # no table: the one column, called as the first line, holds the lines
 
     def __iter__(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
-        report, header, names = self.report, self.header, list(map(normal_name, self.header))
+        report, header = self.report, self.header
         report.columns = header
+        check = HeaderCheck([] if self.is_plain else header, self.known)
         places: defaultdict[str, list[int]] = defaultdict(list)
         for place, name in enumerate(header):
             places[name].append(place)
         repeated = {name: own for name, own in places.items() if len(own) > 1}
         with _reading(report):
             for line, cells, problem in self.source:
+                row = list(cells.values()) if self.is_plain else cells
+                kind = check.kind(row) if type(row) is list else ""
+                if kind == "the same":
+                    report.add("header", [line])
+                    continue
+                if kind:
+                    like = f"with the columns of the first ({shown_names(header)}), or "
+                    raise DataError(
+                        f"{report.path}, {report.unit} {line:,}: another table begins here ("
+                        f"{shown_names(row)}). Save it {'' if self.is_plain else like}as a file of its own."
+                    )
                 if type(cells) is list and not problem:
-                    if normal_name(cells[0]) == names[0] and names == [*map(normal_name, cells)]:
-                        report.add("header", [line])
-                        continue
                     row = {n: cell for n, cell in zip(header, cells) if n or cell not in ("", None)}
                     for name in repeated.keys() & row.keys():
                         row[name] = [cells[place] for place in repeated[name]]
@@ -163,7 +173,7 @@ def open_rows(
     """
     if not isinstance(source, (str, os.PathLike)):
         report = ReadReport(f"the {type(source).__name__}", bad_rows=bad_rows)
-        yield _table_rows(report, memory_table(source, report.path))
+        yield _table_rows(report, memory_table(source, report.path), {*names})
         return
     report = ReadReport("standard input" if source == "-" else str(source), bad_rows=bad_rows)
     asked = {name for spec in specs if spec for name in (spec, *read_spec(spec).columns)}
@@ -209,9 +219,11 @@ def _reading(report: ReadReport) -> Iterator[None]:
 # -- The format -------------------------------------------------------------------------------
 
 
-def _table_rows(report: ReadReport, table: Table) -> Rows:
-    report.unit, (header, rows) = "row", table
-    return Rows(report, header, ((number, cells, None) for number, cells in rows), report.path)
+def _table_rows(report: ReadReport, table: Table, known: set[str]) -> Rows:
+    report.unit = "row"
+    header, rows = table
+    numbered = ((number, cells, None) for number, cells in rows)
+    return Rows(report, header, numbered, report.path, known)
 
 
 def _recognised(file: Any, report: ReadReport, known: set[str], encoding: str | None) -> Rows:
@@ -228,7 +240,7 @@ def _recognised(file: Any, report: ReadReport, known: set[str], encoding: str | 
             if file.getbuffer().nbytes == LARGEST_WORKBOOK:
                 raise DataError(f"{name} is too large to be read gzipped or from a pipe.")
         table = parquet_table(file) if head.startswith(b"PAR1") else workbook_table(file, name)
-        return _table_rows(report, table)
+        return _table_rows(report, table, known)
     mark = next((codec for magic, codec in _MARKS.items() if head.startswith(magic)), None)
     is_binary = not encoding and len(_CONTROL.findall(head)) > 3 + len(head) / 20
     if not mark and (is_binary or head.startswith(_BINARY)):
@@ -259,7 +271,7 @@ def _text_rows(text: io.TextIOWrapper, report: ReadReport, known: set[str]) -> R
         if not header:
             raise DataError(f"{where}: {_json_object(first, text)[1] or 'an empty object.'}")
         objects = ((number, *_json_object(line, text)) for number, line in lines if line.strip())
-        return Rows(report, list(header), objects, where)
+        return Rows(report, list(header), objects, where, known)
     for pattern, what in _NO_HEADER.items():
         if re.match(rf"\s*+({pattern})", first, re.IGNORECASE):
             raise DataError(f"{where}: {first.strip()[:30]!r} is {what}")
@@ -269,12 +281,12 @@ def _text_rows(text: io.TextIOWrapper, report: ReadReport, known: set[str]) -> R
         refuse_late_header(head, known, report.path)
         name = first.strip()
         plain = ((number, {name: line.rstrip("\r\n")}, _odd(line, text)) for number, line in lines)
-        return Rows(report, [name], plain, where, is_plain=True)
+        return Rows(report, [name], plain, where, known, is_plain=True)
     rows = _delimited_rows(lines, mark, text)
     _, header, problem = next(rows)
     if problem:
         raise DataError(f"{where}: {problem}")
-    return Rows(report, header, rows, where)
+    return Rows(report, header, rows, where, known)
 
 
 # -- Lines, and the rows in them --------------------------------------------------------------
