@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from siamese.course.loss import TripletLossFn as TripletLossFn
     from siamese.course.loss import edition as edition
     from siamese.course.model import Siamese as Siamese
-    from siamese.course.similarity import cosine_similarity as cosine_similarity
-    from siamese.course.similarity import l2_normalize as l2_normalize
-    from siamese.course.similarity import similarity_matrix as similarity_matrix
+    from siamese.nn.similarity import cosine_similarity as cosine_similarity
+    from siamese.nn.similarity import l2_normalize as l2_normalize
+    from siamese.nn.similarity import similarity_matrix as similarity_matrix
     from siamese.course.train_model import train_model as train_model
     from siamese.data.corpus import embedded_corpus as embedded_corpus
     from siamese.data.pairs import QuestionPairs as QuestionPairs, read_pairs as read_pairs

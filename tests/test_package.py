@@ -26,10 +26,9 @@ COURSE = {
 }
 COURSE["checks"] = {"teaching"}  # the name under which notebooks import them
 # They import no Trax, and everything may use them.
-EVERYWHERE = {"compat.progress", "compat.process", "compat.atomic"}
+EVERYWHERE = {"compat.progress", "compat.process", "compat.atomic", "data.arguments"}
 # Arrows from the tool into the course.
 INTO_THE_COURSE = {
-    ("training.losses", "course.loss"),
     ("search.import_weights", "compat.trax_files"),
     ("cli.main", "compat"),
     ("cli.course", "compat"),

@@ -11,9 +11,9 @@ from trax.shapes import ShapeDtype
 
 from siamese.compat.fast import named
 from siamese.compat.process import keeping_generators
-from siamese.course.similarity import l2_normalize
 from siamese.data.arguments import one_of, whole_number
 from siamese.errors import ShapeError
+from siamese.nn.similarity import l2_normalize
 
 
 @keeping_generators()

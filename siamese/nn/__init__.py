@@ -1,1 +1,1 @@
-"""Arrays: the LSTM, the tower without Trax, rows of token ids."""
+"""Arrays: the LSTM, the tower without Trax, cosines, the triplet loss, rows of token ids."""

@@ -10,7 +10,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 
-from siamese.course.loss import closest_negative
+from siamese.nn.triplet import closest_negative
 
 # Far apart in lightness, so that they differ in grey too; line styles and hatches tell them apart again.
 DARK = "#12436d"

@@ -13,7 +13,7 @@ centre::
 
     loss_k = log(1 + exp(-s_k (c_k - centre) / t2)),  s_k = 1 for a duplicate, -1 for another pair
 
-The triplet loss is `siamese.course.loss.loss_from_scores`.
+The triplet loss is `siamese.nn.triplet.loss_from_scores`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from siamese.course.loss import EDITIONS, loss_from_scores, negative_mask, positives
+from siamese.nn.triplet import EDITIONS, loss_from_scores, negative_mask, positives
 from siamese.training.config import TrainConfig
 
 TEMPERATURE = 0.05
@@ -37,7 +37,7 @@ def ranking_loss(scores, false_negative_mask=None):
     """The multiple-negatives ranking loss of a similarity matrix, the mean of both directions.
 
     It is float [batch], >= 0, and 0 for a row without negatives. Arguments and errors are those of
-    `siamese.course.loss.loss_from_scores`.
+    `siamese.nn.triplet.loss_from_scores`.
 
     Example:
       >>> losses = ranking_loss(jnp.array([[1.0, 0.95], [0.95, 1.0]]))

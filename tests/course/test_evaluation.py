@@ -17,10 +17,10 @@ from trax.shapes import ShapeDtype, signature
 import siamese
 from siamese import Siamese, TripletLossFn, classify, data_generator, edition
 from siamese.course.answers import pair_scores
-from siamese.course.loss import loss_from_scores, mean_negative
-from siamese.course.similarity import cosine_similarity, similarity_matrix
 from siamese.errors import ArgumentError, DataError, ShapeError
 from siamese.nn.ragged import Ragged
+from siamese.nn.similarity import cosine_similarity, similarity_matrix
+from siamese.nn.triplet import loss_from_scores, mean_negative
 
 reference_batches = COURSE["data_generator"]
 question = st.lists(st.integers(0, 50), min_size=1, max_size=9)

@@ -16,9 +16,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from trax import layers as tl
 
 from siamese import ShapeError, TripletLoss, TripletLossFn, edition
-from siamese.course import loss as losses
-from siamese.course.loss import closest_negative, hinge, loss_from_scores, mean_negative
-from siamese.course.similarity import cosine_similarity, l2_normalize, similarity_matrix
+from siamese.nn import triplet as losses
+from siamese.nn.similarity import cosine_similarity, l2_normalize, similarity_matrix
+from siamese.nn.triplet import closest_negative, hinge, loss_from_scores, mean_negative
 
 
 def compiled(function):

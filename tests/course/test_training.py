@@ -26,8 +26,8 @@ from siamese.compat.fast import fast_forward
 from siamese.compat.trax_files import read_course_model
 from siamese.course.answers import _vectors as compiled_vectors
 from siamese.course.model import set_tower_weights, tower_weights
-from siamese.course.similarity import l2_normalize
 from siamese.errors import ArgumentError, CheckpointError, DataError, SiameseError
+from siamese.nn.similarity import l2_normalize
 
 VOCAB, D_MODEL, BATCH = 120, 16, 32
 small_siamese = functools.partial(Siamese, VOCAB, D_MODEL)

@@ -10,8 +10,8 @@ from programs import on_four_devices
 from stock_trax import GOLDEN_LOSSES, batches_and_vocabulary, stock_steps
 
 from siamese import ArgumentError, PairBatches, TrainConfig
-from siamese.course.loss import loss_from_scores
 from siamese.nn.tower import Dropout, TowerConfig, encode, init
+from siamese.nn.triplet import loss_from_scores
 from siamese.training import losses as ours
 from siamese.training import step as steps
 from siamese.training.losses import make_loss, pair_loss, ranking_loss
