@@ -71,7 +71,8 @@ class Encoder:
                     f"finite floats {list(shape)}; it is {array.dtype} {list(array.shape)}. Train the "
                     "model again, or take another copy."
                 )
-            self.weights[name] = np.asarray(array, np.float32, order="C")
+            self.weights[name] = np.array(array, np.float32, order="C")
+            self.weights[name].flags.writeable = False
 
     @functools.cached_property
     def _compiled(self) -> Callable[[np.ndarray], Any]:

@@ -13,11 +13,18 @@ from siamese.errors import DataError
 _LARGEST = 2**31 - 1
 
 
+def _read_only(array: np.ndarray) -> np.ndarray:
+    """A view that nobody can write to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 class Ragged(Sequence):
     """Rows of int32 of any length, kept as one flat array and the rows' offsets.
 
     A token costs four bytes, and a batch of rows is padded in a few NumPy calls. Row i is
-    ``values[offsets[i]:offsets[i + 1]]``, of int32 [total] and int64 [rows + 1].
+    ``values[offsets[i]:offsets[i + 1]]``, of int32 [total] and int64 [rows + 1]; they are read-only.
 
     Example:
       >>> rows = Ragged.from_lists([[5, 6], [], [7]])
@@ -26,9 +33,9 @@ class Ragged(Sequence):
     """
 
     def __init__(self, values: np.ndarray, offsets: np.ndarray):
-        self.values = np.asarray(values, dtype=np.int32)
-        self.offsets = np.asarray(offsets, dtype=np.int64)
-        self.lengths = np.diff(self.offsets)  # int64 [rows]
+        self.values = _read_only(np.asarray(values, dtype=np.int32))
+        self.offsets = _read_only(np.asarray(offsets, dtype=np.int64))
+        self.lengths = _read_only(np.diff(self.offsets))  # int64 [rows]
 
     @classmethod
     def from_lists(cls, rows: Iterable[Sequence[int]]) -> Ragged:

@@ -87,7 +87,10 @@ class DuplicateDetector(Decisions):
             raise ArgumentError("Pass weights, vocabulary and tower together, an encoder, or both.")
         self.vocabulary, self.tower = vocabulary, tower
         self.encoder = None if encoder is None else find_encoder(encoder)
-        self.head = None if head is None else np.asarray(head, np.float32)
+        self.head = None
+        if head is not None:
+            self.head = np.array(head, np.float32)
+            self.head.flags.writeable = False
         parts = {"encoder": self.encoder, "head": self.head, "tower": tower}
         names = tuple(name for name, part in parts.items() if part is not None)
         square, head = (getattr(self.encoder, "size", 0),) * 2, self.head

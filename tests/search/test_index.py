@@ -12,11 +12,13 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from programs import mounted_tmpfs
-from small_models import ODD, make_detector, random_questions
+from small_models import ODD, make_detector, make_mixed_detector, random_questions
 
 from benchmarks import faults
 from siamese import QuestionPairs
 from siamese.errors import ArgumentError, CheckpointError, DataError
+from siamese.nn.ragged import Ragged
+from siamese.search.detector import DuplicateDetector
 from siamese.search.groups import duplicate_groups
 from siamese.search.index import QuestionIndex
 
@@ -116,6 +118,63 @@ def test_additions_without_ids_get_free_numbers(detector, tmp_path, name, in_mem
         assert len({*ids}) == len(ids) == 9
         index.remove(ids[1:])
         assert not {*index.add(["rice", "cook"]).ids} & {*ids}
+
+
+SHARED = {
+    "vectors": lambda index: index.vectors,
+    "one vector": lambda index: index.vectors[0],
+    "a snapshot's vectors": lambda index: index.snapshot().vectors,
+    "the vectors of groups": lambda index: index.grouped(0.9).vectors,
+    "the weights of the tower": lambda index: index.detector.weights["embedding"],
+    "the head": lambda index: index.detector.head,
+    "rows of tokens": lambda index: Ragged.from_lists([[1, 2], [3]]).values,
+    "one row of tokens": lambda index: Ragged.from_lists([[1, 2], [3]])[0],
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+@pytest.mark.parametrize("state", ["built", "opened", "added", "removed"])
+def test_what_others_read_cannot_be_overwritten(tmp_path, name, state):
+    detector = make_mixed_detector()
+    head = np.eye(26, dtype=np.float32)
+    shares = {"encoder": 0.5, "head": 0.3, "tower": 0.2}
+    parts = detector.weights, detector.vocabulary, detector.tower
+    detector = DuplicateDetector(*parts, encoder=detector.encoder, head=head, shares=shares)
+    with QuestionIndex.build(detector, random_questions(9), path=tmp_path / "i") as index:
+        if state == "opened":
+            index = QuestionIndex.open(tmp_path / "i", detector)
+        if state in ("added", "removed"):
+            index.add("how far is it")
+        if state == "removed":
+            index.remove(["3"])
+        before = index.search("how far", k=3)
+        array = SHARED[name](index)
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+        head[:] = 0  # The model keeps its own.
+        assert index.search("how far", k=3) == before
+        assert detector.similarity("how far", "how far") == pytest.approx(1, abs=1e-5)
+        index.close()
+
+
+def test_what_an_index_returns_is_the_caller_s_own(detector):
+    reading = {"compared": "title", "repeated": ["a line"]}
+    index = QuestionIndex.build(
+        detector, ["how far", "rice"], columns=[{"n": [1]}] * 2, reading=reading
+    )
+    index.reading["repeated"].append("another line")
+    index.entries[0]["columns"]["n"].append(2)
+    index.entries.clear()
+    index.search("rice")[0].columns["n"].append(3)
+    index.snapshot().entries.clear()
+    index.grouped(-0.9).groups.clear()
+    index.answers().question1.append("rice")
+    assert index.reading == reading and len(index.answers()) == 0
+    assert index.entries == [
+        {"id": str(n), "question": text, "columns": {"n": [1]}}
+        for n, text in enumerate(["how far", "rice"])
+    ]
+    assert index.grouped().groups
 
 
 def test_two_that_number_the_questions_of_one_index(detector, path):
