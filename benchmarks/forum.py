@@ -64,7 +64,8 @@ def main() -> None:
     flags = parser.parse_args()
     planted = json.loads((flags.folder / "truth.json").read_text())["pairs"]
     results = json.loads(flags.results.read_text()) if flags.results.exists() else {}
-    detector, titles = DuplicateDetector.load(flags.model), []
+    detector = DuplicateDetector.load(flags.model)
+    titles = []
     for column in COLUMNS:
         posts = read_questions(flags.folder / "posts.csv", column=column, encoding="cp1252")
         titles = titles or posts.questions

@@ -113,7 +113,8 @@ def measure(flags, key: str, name: str, seed: int, parts: dict, results: dict) -
 
 def baseline(name: str, parts: dict) -> Judge:
     """A count of common words with the best threshold of the valid rows."""
-    valid, train = parts["valid"], parts["train"]
+    valid = parts["valid"]
+    train = parts["train"]
     known = [*train.question1, *train.question2]
     score = word_overlap if name == "word overlap" else tfidf(known)
     scores = score(valid.question1, valid.question2)

@@ -67,7 +67,8 @@ class Pool:
     def __init__(self, flags: argparse.Namespace):
         pairs = read_pairs(flags.questions)
         grouped = clusters(pairs)
-        self.texts, self.cluster = grouped.questions, grouped.question_cluster
+        self.texts = grouped.questions
+        self.cluster = grouped.question_cluster
         row_of = {text: row for row, text in enumerate(self.texts)}
         first, last = json.loads(Path(flags.splits).read_text())["rows"][flags.rows]
         asked = dict.fromkeys(pairs.rows(first, last).duplicates().question1)
@@ -118,7 +119,8 @@ def models(pool: Pool) -> dict:
 
 def words(pool: Pool) -> dict:
     """By words and vectors together, and by words."""
-    figures, asked = {}, [pool.texts[row] for row in pool.queries]
+    figures = {}
+    asked = [pool.texts[row] for row in pool.queries]
     for name in pool.models:
         index, seconds = pool.index(name)
         _, counted = timed(index.search, asked[0], mode="words")
@@ -136,7 +138,9 @@ def tfidf(pool: Pool) -> dict:
 
     table = TfidfVectorizer(sublinear_tf=True, token_pattern=r"(?u)\b\w+\b", dtype=np.float32)
     vectors, prepared = timed(table.fit_transform, pool.texts)
-    by_word, rows, begun = vectors.T.tocsr(), [], time.perf_counter()
+    by_word = vectors.T.tocsr()
+    rows = []
+    begun = time.perf_counter()
     for at in range(0, len(pool.queries), 64):
         scores = (vectors[pool.queries[at : at + 64]] @ by_word).toarray()  # [64, texts]
         best = np.argpartition(-scores, DEPTH + 1, axis=1)[:, : DEPTH + 1]
@@ -179,7 +183,8 @@ def speed(pool: Pool) -> dict:
     for mode in ("vectors", "hybrid"):
         index.search(asked[:512], mode=mode)
         figures[f"{mode}_text_p50_ms"] = one_by_one(index.search, asked[:200], mode=mode)
-    base, rng = np.array(index.vectors), np.random.default_rng(0)
+    base = np.array(index.vectors)
+    rng = np.random.default_rng(0)
     million = np.resize(base, (1_000_000, base.shape[1]))
     for part in np.array_split(million, 20):
         part += 0.02 * rng.standard_normal(part.shape, np.float32)
@@ -221,7 +226,8 @@ def groupings(vectors: np.ndarray, lowest: float) -> list[tuple[float, np.ndarra
 
     Groups at one threshold are joined further at the next.
     """
-    cuts, labels = np.linspace(1, lowest, 29).tolist(), [np.arange(len(vectors))]
+    cuts = np.linspace(1, lowest, 29).tolist()
+    labels = [np.arange(len(vectors))]
     for cut in cuts:
         labels.append(average_linkage(vectors, cut, parts=labels[-1]))
     return list(zip(cuts, labels[1:]))
@@ -229,18 +235,21 @@ def groupings(vectors: np.ndarray, lowest: float) -> list[tuple[float, np.ndarra
 
 def groups(pool: Pool) -> dict:
     """The groups of each model's vectors; a row of the table each."""
-    truth, alone = pool.cluster, np.arange(len(pool.texts))
+    truth = pool.cluster
+    alone = np.arange(len(pool.texts))
     half = (np.random.default_rng(0).random(len(alone)) < 0.5)[truth]  # [questions]
     figures = {"every question alone": {**b_cubed(alone, truth, ~half), "largest": 1}}
     for name in pool.models:
         vectors = np.array(pool.index(name)[0].vectors)
         ways = {"average linkage": timed(groupings, vectors, LOWEST)}
         first, second, cosines, least = strongest_pairs(vectors, LOWEST)
-        edges, cuts = np.stack([first, second], axis=1), np.linspace(1, least, 101).tolist()
+        edges = np.stack([first, second], axis=1)
+        cuts = np.linspace(1, least, 101).tolist()
         components = [(c, connected_groups(len(truth), edges[cosines > c])) for c in cuts]
         for way, (cuts, seconds) in (ways | {"connected components": (components, None)}).items():
             cut, labels = max(cuts, key=lambda pair: b_cubed(pair[1], truth, half)["f"])
-            scores, largest = b_cubed(labels, truth, ~half), int(np.bincount(labels).max())
+            scores = b_cubed(labels, truth, ~half)
+            largest = int(np.bincount(labels).max())
             row = {"threshold": cut, **scores, "largest": largest, "seconds": seconds}
             figures[f"{name}, {way}"] = row
     return figures
@@ -302,7 +311,8 @@ def main() -> None:
     add("--parts", type=lambda text: text.split(","), default=[*PARTS][:-1])
     add("--results", type=Path, default=Path("benchmarks/results/search"), metavar="PREFIX")
     flags = parser.parse_args()
-    pool, file = Pool(flags), flags.results.with_suffix(".json")
+    pool = Pool(flags)
+    file = flags.results.with_suffix(".json")
     for part in flags.parts:
         try:
             figures = rounded(PARTS[part](pool))

@@ -54,7 +54,8 @@ def child(name: str, batches_file: str) -> None:
     """Trains and encodes the file's batches; prints one line of JSON."""
     start = time.perf_counter()
     with np.load(batches_file) as stored:
-        vocab, repeats = int(stored["vocab"]), int(stored["repeats"])
+        vocab = int(stored["vocab"])
+        repeats = int(stored["repeats"])
         parts = range(int(stored["parts"]))
         batches = [tuple(stored[f"{i}_{part}"] for part in parts) for i in range(stored["count"])]
     step, encode = MAKERS[name](vocab, batches[0])
@@ -67,7 +68,8 @@ def child(name: str, batches_file: str) -> None:
     seconds = np.zeros((3, repeats, len(batches)))  # training, its CPU, encoding
     for row in range(repeats):
         for at, batch in enumerate(batches):
-            start, cpu = time.perf_counter(), time.process_time()
+            start = time.perf_counter()
+            cpu = time.process_time()
             step(*batch)
             seconds[:2, row, at] = time.perf_counter() - start, time.process_time() - cpu
         for at, q in enumerate([np.concatenate(batch[:2]) for batch in batches]):
@@ -134,10 +136,10 @@ def measure(name: str, batches: list, vocab: int, cache: str, flags) -> dict:
         np.savez(file, vocab=vocab, repeats=flags.repeats, **sizes, **arrays)
         file.flush()
         command = [peer or sys.executable, __file__, "--child", name, file.name]
-        done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    if done.returncode:
-        return {"error": (done.stderr.strip().splitlines() or ["no message"])[-1]}
-    return json.loads(done.stdout.strip().splitlines()[-1])
+        run = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if run.returncode:
+        return {"error": (run.stderr.strip().splitlines() or ["no message"])[-1]}
+    return json.loads(run.stdout.strip().splitlines()[-1])
 
 
 def rounds(flags: argparse.Namespace, batches: dict[str, tuple[list, int]]) -> dict:
@@ -145,13 +147,17 @@ def rounds(flags: argparse.Namespace, batches: dict[str, tuple[list, int]]) -> d
     runs = {name: [] for name in flags.contenders}
     with tempfile.TemporaryDirectory() as cache:
         for _ in range(flags.rounds):
-            for name, measured in runs.items():
-                own = batches[BATCHES.get(name, "course")]
-                measured.append(measure(name, *own, f"{cache}/{name}", flags))
-                run = measured[-1]
+            for name in flags.contenders:
+                of_contender, vocab = batches[BATCHES.get(name, "course")]
+                run = measure(name, of_contender, vocab, f"{cache}/{name}", flags)
+                runs[name].append(run)
                 step = 1000 * float(np.median(run.get("train", [[0]]), axis=0).mean())
                 print(f"  {name}: {run.get('error', f'{step:.1f} ms a step')}", flush=True)
-    return {n: pooled(m, n, batches[BATCHES.get(n, "course")][0]) for n, m in runs.items()}
+    figures = {}
+    for name in flags.contenders:
+        of_contender, _ = batches[BATCHES.get(name, "course")]
+        figures[name] = pooled(runs[name], name, of_contender)
+    return figures
 
 
 def pooled(runs: list[dict], name: str, batches: list) -> dict:
@@ -185,9 +191,10 @@ def peak_gflops(runs: int = 12) -> float:
     """Float32 speed of a 2048 x 2048 product, the best of several: XLA's, quicker than NumPy's."""
     import jax
 
-    a, multiply = jax.numpy.ones((2048, 2048)), jax.jit(lambda a: a @ a)
-    multiply(a).block_until_ready()
-    seconds = timeit.repeat(lambda: multiply(a).block_until_ready(), number=1, repeat=runs)
+    matrix = jax.numpy.ones((2048, 2048))
+    squared = jax.jit(lambda factor: factor @ factor)
+    squared(matrix).block_until_ready()
+    seconds = timeit.repeat(lambda: squared(matrix).block_until_ready(), number=1, repeat=runs)
     return 2 * 2048**3 / min(seconds) / 1e9
 
 
@@ -230,8 +237,10 @@ def imports(runs: int) -> None:
     for _ in range(runs):
         for name, code in IMPORTS.items():
             start = time.perf_counter()
-            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-            seconds[name] += [] if done.returncode else [time.perf_counter() - start]
+            run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+            elapsed = time.perf_counter() - start
+            if run.returncode == 0:
+                seconds[name].append(elapsed)
     for name, times in seconds.items():
         median = f"{statistics.median(times):8.2f} s" if times else "   fails"
         print(f"{name:<30}{median}")

@@ -10,7 +10,8 @@ from functools import partial
 
 import numpy as np
 
-D_MODEL, RATE = 128, 0.001
+D_MODEL = 128
+RATE = 0.001
 # A batch of the best preset, as `siamese.PairBatches` yields it.
 PairBatch = namedtuple(
     "PairBatch", ["q1", "q2", "false_negative_mask", "labelled_q1", "labelled_q2", "is_duplicate"]
@@ -41,11 +42,13 @@ def make_trax(vocab: int, sample, fast: bool = False):
 
     def loss(v1, v2, margin=0.25):
         scores = fastnp.dot(v1, v2.T)
-        positive, eye = fastnp.diagonal(scores), fastnp.eye(len(scores))
+        positive = fastnp.diagonal(scores)
+        eye = fastnp.eye(len(scores))
         closest = (scores - 2 * eye).max(axis=1)
         mean = (scores * (1 - eye)).sum(axis=1) / (len(scores) - 1)
-        zero = fastnp.maximum
-        return fastnp.mean(zero(0, margin - positive + closest) + zero(0, margin - positive + mean))
+        losses = fastnp.maximum(0, margin - positive + closest)
+        losses = losses + fastnp.maximum(0, margin - positive + mean)
+        return fastnp.mean(losses)
 
     tower = tl.Serial(
         tl.Embedding(vocab, D_MODEL), tl.LSTM(D_MODEL), tl.Mean(axis=1), tl.Fn("N", normalize)
@@ -90,7 +93,8 @@ def make_ours(vocab: int, sample, preset: str = "course", **changes):
     dropout = Dropout(config.embedding_dropout, config.word_dropout)
     train_step = make_step(tower_network(tower, dropout), make_loss(config), optimizer)
     weights = init(jax.random.key(0), tower, config.lstm_bias, config.embedding_std)
-    state, encoder = initial_state(weights, optimizer), Encoder(tower, weights)
+    state = initial_state(weights, optimizer)
+    encoder = Encoder(tower, weights)
 
     def step(*batch):
         nonlocal state
@@ -114,7 +118,8 @@ def make_torch(vocab: int, sample, packed: bool = False):
 
     torch.set_num_threads(len(os.sched_getaffinity(0)))
     torch.set_flush_denormal(True)  # As XLA does.
-    embedding, lstm = nn.Embedding(vocab, D_MODEL), nn.LSTM(D_MODEL, D_MODEL)
+    embedding = nn.Embedding(vocab, D_MODEL)
+    lstm = nn.LSTM(D_MODEL, D_MODEL)
     adam = torch.optim.Adam([*embedding.parameters(), *lstm.parameters()], RATE, fused=True)
 
     def tower(q):
@@ -131,8 +136,10 @@ def make_torch(vocab: int, sample, packed: bool = False):
     def step(q1, q2):
         v = tower(torch.from_numpy(np.concatenate([q1, q2])).long())  # Both towers in one batch.
         scores = v[: len(q1)] @ v[len(q1) :].T
-        eye, positive = torch.eye(len(q1)), scores.diagonal()
-        closest, mean = ((scores - 2 * eye).amax(1), (scores * (1 - eye)).sum(1) / (len(q1) - 1))
+        eye = torch.eye(len(q1))
+        positive = scores.diagonal()
+        closest = (scores - 2 * eye).amax(1)
+        mean = (scores * (1 - eye)).sum(1) / (len(q1) - 1)
         loss = ((0.25 - positive + closest).relu() + (0.25 - positive + mean).relu()).mean()
         adam.zero_grad()
         loss.backward()

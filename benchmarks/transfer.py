@@ -44,7 +44,8 @@ FOLDER = HERE.parents[1] / "shared" / "data" / "transfer"
 COLUMNS = ["forum valid MAP", "MRR", "forum train MAP", "titles r", "news AUC"]
 LINKS = 500
 FOLDS = 5  # of the forum's queries
-NONE, ALONE = "none", ", the threshold alone"
+NONE = "none"
+ALONE = ", the threshold alone"
 RESAMPLES = 500  # of the bootstrap
 
 
@@ -62,10 +63,10 @@ class Transfer:
         forum = rows_of("forum.csv.gz")
         rows |= {part: [r for r in forum if r["split"] == part] for part in ("train", "valid")}
         names = {"titles": ("q1", "q2"), "news": ("sentence1", "sentence2")}
-        self.sides = {
-            part: [[r[name] for r in some] for name in names.get(part, ("query", "candidate"))]
-            for part, some in rows.items()
-        }
+        self.sides = {}  # set -> its two columns of texts
+        for part, of_set in rows.items():
+            columns = names.get(part, ("query", "candidate"))
+            self.sides[part] = [[row[column] for row in of_set] for column in columns]
         self.queries = {part: [r["query_id"] for r in rows[part]] for part in ("train", "valid")}
         labels = {part: [r["label"] != "Irrelevant" for r in rows[part]] for part in self.queries}
         labels["titles"] = [float(r["score"]) for r in rows["titles"]]
@@ -152,7 +153,8 @@ class Outcome(NamedTuple):
 
 def forum_task(draws: int) -> Task:
     """All queries of the forum in folds, divided anew for each draw; a query's labels stay together."""
-    transfer, parts = Transfer(), ("train", "valid")
+    transfer = Transfer()
+    parts = ("train", "valid")
     sides = ([text for part in parts for text in transfer.sides[part][side]] for side in (0, 1))
     pairs = QuestionPairs(*sides, np.concatenate([transfer.labels[part] for part in parts]))
     queries = np.array([f"{part} {query}" for part in parts for query in transfer.queries[part]])
@@ -168,7 +170,8 @@ def forum_task(draws: int) -> Task:
 
 def rows_task(questions: str, splits: str, draws: int) -> Task:
     """Labelled rows: train rows, drawn with the share of duplicates of the valid rows, and these."""
-    pairs, rows = read_pairs(questions), json.loads(Path(splits).read_text())["rows"]
+    pairs = read_pairs(questions)
+    rows = json.loads(Path(splits).read_text())["rows"]
     train, valid = (pairs.rows(*rows[part]) for part in ("train", "valid"))
 
     def labelled(draw: int, fold: np.ndarray, count: int) -> QuestionPairs:
@@ -194,7 +197,8 @@ def head_of(start: DuplicateDetector, pairs: QuestionPairs, listed: Any, seed: i
 @functools.cache
 def remember_vectors(encoder: Any) -> None:
     """Lets an encoder encode each text once: its seconds are not those of a head."""
-    encode, known = encoder.encode, {}
+    encode = encoder.encode
+    known = {}
 
     def remembered(texts: list[str]) -> np.ndarray:
         new = [text for text in dict.fromkeys(texts) if text not in known]
@@ -209,7 +213,8 @@ Judged = tuple[np.ndarray, np.ndarray, np.ndarray, float]  # rows, scores, right
 
 def judged(task: Task, path: str, name: str, draw: int, fold: np.ndarray) -> Judged:
     """A fold judged by the model of a row's name, learned from labels of the other queries."""
-    model, labelled = DuplicateDetector.load(path), functools.partial(task.labelled, draw, fold)
+    model = DuplicateDetector.load(path)
+    labelled = functools.partial(task.labelled, draw, fold)
     remember_vectors(model.encoder)
     model.encode([*task.pairs.question1, *task.pairs.question2, *task.listed])
     begun = time.process_time()
@@ -221,7 +226,8 @@ def judged(task: Task, path: str, name: str, draw: int, fold: np.ndarray) -> Jud
         pairs = labelled(int(name.split(ALONE)[0].replace(",", "")))
         alone = name.endswith(ALONE)
         model = model.fitted(pairs) if alone else head_of(model, pairs, None, draw)
-    seconds, rows = time.process_time() - begun, np.flatnonzero(np.isin(task.queries, fold))
+    seconds = time.process_time() - begun
+    rows = np.flatnonzero(np.isin(task.queries, fold))
     pairs = task.pairs.select(rows)
     vectors = [model.encode(side) for side in (pairs.question1, pairs.question2)]
     right = (model.scores_of(*vectors) > model.border()) == np.array(pairs.is_duplicate)
@@ -265,20 +271,22 @@ def few_labels(task: Task, path: str, counts: list[int], draws: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def ranked(task: Task, of: Outcome, folds: list[np.ndarray]) -> np.ndarray:
+def ranked(task: Task, result: Outcome, folds: list[np.ndarray]) -> np.ndarray:
     """MAP, and the mean ROC AUC of the folds: the cosines of two models are not compared."""
-    labels, rows = np.array(task.pairs.is_duplicate, bool), {}  # the pairs of each query
+    labels = np.array(task.pairs.is_duplicate, bool)
+    rows = {}  # the pairs of each query
     for row, query in enumerate(task.queries.tolist()):
         rows.setdefault(query, []).append(row)
     chosen = [np.concatenate([rows[query] for query in fold]) for fold in folds]
-    auc = [roc_auc_score(labels[some], of.scores[some]) for some in chosen]
-    precision = [of.precision[query] for fold in folds for query in fold]
+    auc = [roc_auc_score(labels[some], result.scores[some]) for some in chosen]
+    precision = [result.precision[query] for fold in folds for query in fold]
     return np.array([np.nanmean(precision), np.mean(auc)])
 
 
 def intervals(task: Task, bare: list[Outcome], draws: list[Outcome]) -> list[str]:
     """95 % intervals of the gains in MAP and ROC AUC, over queries and draws of the labels."""
-    rng, gains = np.random.default_rng(0), []
+    rng = np.random.default_rng(0)
+    gains = []
     for _ in range(RESAMPLES):
         at = rng.integers(len(draws))
         folds = [rng.choice(fold, len(fold)) for fold in task.folds[at]]
@@ -301,7 +309,8 @@ def main() -> None:
     siamese.keep_memory()
     siamese.enable_compile_cache()
     if flags.labels:
-        rows, draws = flags.questions, flags.seeds
+        rows = flags.questions
+        draws = flags.seeds
         task = rows_task(rows, flags.splits, draws) if rows else forum_task(draws)
         text = few_labels(task, flags.model[0], flags.labels, draws)
         print(text)
@@ -311,7 +320,8 @@ def main() -> None:
         title = "# Few labels, measured\n\nMade by `python benchmarks/transfer.py --labels`."
         path.write_text("\n\n## ".join([title, *parts, text.removeprefix("## ")]))
         return
-    transfer, lines = Transfer(), []
+    transfer = Transfer()
+    lines = []
 
     def row(name: str, ranking: Callable, pairs: Callable | None = None) -> None:
         figures = transfer.measure(ranking, pairs)
@@ -322,7 +332,8 @@ def main() -> None:
     words = tfidf([text for sides in transfer.sides.values() for side in sides for text in side])
     row("TF-IDF word cosine", words, words)
     for at, path in enumerate(flags.model):
-        model, name = DuplicateDetector.load(path), f"`{Path(path).stem}`"
+        model = DuplicateDetector.load(path)
+        name = f"`{Path(path).stem}`"
         if not at:
             row("BM25 of stems", search_order(model, "words"))
             best = transfer.best_thresholds(model.similarity)

@@ -34,7 +34,9 @@ RESULTS = Path(__file__).parent / "results" / "which_loss.json"
 CHOICES = ("hardest", "semi_hard"), ("mean", "sum"), ("all_gates", "forget_gate")
 WORDS = {"semi_hard": "masked", "all_gates": "all gates", "forget_gate": "forget gate"}
 SEEDS = (34, 35, 36)
-FIRST, STEPS = 100, 300  # measured after these
+# Measured after so many steps.
+FIRST = 100
+STEPS = 300
 LONGEST = 32  # tokens of a question
 SHOWN = 256  # validation duplicates of the loss and the cosine
 MEASURED = [f"{name} at {step}" for step in (FIRST, STEPS) for name in ("loss", "cosine")]
@@ -74,7 +76,8 @@ def short(pairs):
 def measure(data, form: tuple[str, str, str], seed: int) -> dict[str, float]:
     """Trains one model; returns its figures on the validation pairs."""
     closest, reduction, bias = form
-    config, tower = TrainConfig(), TowerConfig(data.vocabulary.size)
+    config = TrainConfig()
+    tower = TowerConfig(data.vocabulary.size)
     optimizer = make_optimizer(config, STEPS)
 
     def loss(scores, *_):
@@ -95,7 +98,8 @@ def measure(data, form: tuple[str, str, str], seed: int) -> dict[str, float]:
             different = (scores.sum() - np.trace(scores)) / (scores.size - len(scores))
             figures |= {f"loss at {number}": loss(scores)[1], f"cosine at {number}": different}
     one, two = (encoder.encode(data.ids.take(rows)) for rows in data.held_out_rows)
-    cosines, labels = np.sum(one * two, axis=1), data.held_out.is_duplicate
+    cosines = np.sum(one * two, axis=1)
+    labels = data.held_out.is_duplicate
     figures["ROC AUC"] = evaluate_scores(cosines, labels).roc_auc
     for name, cut in ((" at 0.7", 0.7), ("", best_threshold(cosines, labels))):
         figures[f"accuracy{name}"] = evaluate_scores(cosines, labels, cut).accuracy

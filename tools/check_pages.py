@@ -23,10 +23,9 @@ CUT = """[...document.querySelectorAll("main pre")].filter(e => e.scrollWidth > 
 def violations(page, axe: str) -> list[str]:
     """What axe finds on an open page, a line for each element."""
     page.evaluate(axe)
-    found = page.evaluate("axe.run()")["violations"]
     return [
         f"{rule['id']} ({rule['impact']}): {node['target'][-1]}"
-        for rule in found
+        for rule in page.evaluate("axe.run()")["violations"]
         for node in rule["nodes"]
     ]
 
@@ -34,7 +33,8 @@ def violations(page, axe: str) -> list[str]:
 def main(arguments: list[str] | None = None) -> int:
     """The command line; returns the exit status."""
     script, *pages = sys.argv[1:] if arguments is None else arguments
-    axe, wrong = Path(script).read_text(encoding="utf-8"), 0
+    axe = Path(script).read_text(encoding="utf-8")
+    total = 0
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
@@ -44,15 +44,15 @@ def main(arguments: list[str] | None = None) -> int:
                 page = browser.new_page(viewport={"width": width, "height": 900})
                 page.route("http*://**", lambda route: route.abort())
                 page.goto(Path(name).resolve().as_uri())
-                wide = page.evaluate("document.documentElement.scrollWidth")
-                found = violations(page, axe)
-                found += [f"code is cut: {line}" for line in page.evaluate(CUT)]
-                if wide > width:
-                    found.append(f"the page is {wide} pixels wide")
+                page_width = page.evaluate("document.documentElement.scrollWidth")
+                lines = violations(page, axe)
+                lines += [f"code is cut: {line}" for line in page.evaluate(CUT)]
+                if page_width > width:
+                    lines.append(f"the page is {page_width} pixels wide")
                 page.close()
-                wrong += len(found)
-                print(f"{name} at {width}: {len(found)} violations", *found, sep="\n  ", flush=True)
-    return 1 if wrong else 0
+                total += len(lines)
+                print(f"{name} at {width}: {len(lines)} violations", *lines, sep="\n  ", flush=True)
+    return 1 if total else 0
 
 
 if __name__ == "__main__":

@@ -23,9 +23,11 @@ DUPLICATES = 0.37  # of each part's pairs, as in the course's rows
 
 def corpus_lines(seed: int = SEED, sizes: dict[str, int] = PAIRS) -> list[str]:
     """The corpus as lines of JSON; another seed gives another corpus."""
-    grammar, dice = load_grammar(), Dice(seed)
+    grammar = load_grammar()
+    dice = Dice(seed)
     taken: dict[str, Meaning] = {}
-    questions, pairs = [], []
+    questions = []
+    pairs = []
     for part, meanings in meanings_by_part(grammar, dice).items():
         maker = PairMaker(grammar, meanings, taken, dice)
         duplicates = round(sizes[part] * DUPLICATES)

@@ -25,10 +25,12 @@ from siamese import embedded_corpus
 
 HERE = Path(__file__).resolve().parent
 ENCODING = "cp1252"
-START, DAYS = datetime.datetime(2023, 1, 2, 6), 700
+START = datetime.datetime(2023, 1, 2, 6)
+DAYS = 700
 NEXT = 1_000  # posts of next week
 # The share of posts with each line of the sections "lines top" and "lines bottom".
-TOP, BOTTOM = (0.12, 0.2, 0.08), (0.15, 0.1, 0.08, 0.05, 0.03, 0.02)
+TOP = (0.12, 0.2, 0.08)
+BOTTOM = (0.15, 0.1, 0.08, 0.05, 0.03, 0.02)
 NUMBERS = {"n": (3, 48), "m": (2, 30), "d": (4, 20), "year": (2009, 2022)}  # that fill blanks
 
 
@@ -92,7 +94,8 @@ class Writer:
 
     def body(self, group: str, core: str, background: list[str], words: Sequence[str]) -> str:
         """A body around its core: background, sentences of the grammar, lines of signatures."""
-        rng, grammar = self.rng, self.grammar
+        rng = self.rng
+        grammar = self.grammar
         length = rng.lognormvariate(5.03, 0.42)  # words, 170 in the mean with closing and lines
         before = rng.sample(background, rng.choice((0, 0, 1))) if background else []
         rest = [line for line in background if line not in before]
@@ -118,13 +121,15 @@ class Writer:
 
     def planted(self, thread: dict, wording: tuple[str, str]) -> list[str]:
         """The title, body and tags of a hand-written wording."""
-        group, background = thread["group"], thread["background"]
+        group = thread["group"]
+        background = thread["background"]
         body = self.body(group, wording[1], background, self.grammar[f"words {group}"])
         return [wording[0], body, thread["tags"].replace(",", ";")]
 
     def other(self) -> list[str]:
         """The title, body and tags of the next post that is about something not yet asked."""
-        rng, need = self.rng, self.deck.pop()
+        rng = self.rng
+        need = self.deck.pop()
         if need[0] == "corpus":
             title, core = rng.sample(need[2], 2)
             words = ("whole thing", rng.choice(("answers", "tips", "opinions")))
@@ -143,32 +148,44 @@ class Writer:
 
 def make(folder: Path, count: int, seed: int, wording: str) -> None:
     """Writes posts.csv, next.csv and truth.json into a folder."""
-    writer, threads = Writer(seed), read_threads()
+    writer = Writer(seed)
+    threads = read_threads()
     needs = [(thread, need) for thread in threads for need in thread["needs"]]
     rows = iter(writer.rng.sample(range(count), 2 * len(needs)))
-    pairs, posts = [], {}
+    pairs = []
+    posts = {}
     for thread, need in needs:
         pairs.append((next(rows), next(rows)))
         texts = need["-"][0], need["+" if wording == "plain" else "="][0]
         posts |= {row: writer.planted(thread, text) for row, text in zip(pairs[-1], texts)}
     ordered = [posts[row] if row in posts else writer.other() for row in range(count)]
+
+    # Next week's posts ask some of the needs again.
     again = {at: need["="][1] for at, (_, need) in enumerate(needs) if len(need["="]) > 1}
     spots = writer.rng.sample(range(NEXT), len(again))
     posts = {spot: writer.planted(needs[at][0], again[at]) for spot, at in zip(spots, again)}
     coming = [posts[row] if row in posts else writer.other() for row in range(NEXT)]
 
     folder.mkdir(parents=True, exist_ok=True)
-    times = sorted(writer.rng.random() * DAYS for _ in ordered)
-    times += sorted(DAYS + writer.rng.random() * 7 for _ in coming)
-    for name, part, days in ("posts", ordered, times), ("next", coming, times[count:]):
-        with open(folder / f"{name}.csv", "w", encoding=ENCODING, newline="") as file:
-            table = csv.writer(file)
-            table.writerow(("title", "body", "tags", "created_at"))
-            for post, day in zip(part, days):
-                table.writerow([*post, (START + datetime.timedelta(day)).isoformat(" ", "seconds")])
-    truth = {"pairs": pairs, "next": [(spot, pairs[at]) for spot, at in zip(spots, again)]}
-    truth["threads"] = [sum(pairs[at : at + 6], ()) for at in range(0, len(pairs), 6)]
+    write_posts(folder / "posts.csv", ordered, sorted(writer.rng.random() * DAYS for _ in ordered))
+    days = sorted(DAYS + writer.rng.random() * 7 for _ in coming)
+    write_posts(folder / "next.csv", coming, days)
+    truth = {
+        "pairs": pairs,
+        "next": [(spot, pairs[at]) for spot, at in zip(spots, again)],
+        "threads": [sum(pairs[at : at + 6], ()) for at in range(0, len(pairs), 6)],
+    }
     (folder / "truth.json").write_text(json.dumps(truth) + "\n")
+
+
+def write_posts(path: Path, posts: list[list[str]], days: list[float]) -> None:
+    """A table of posts, each with its time: so many days after `START`."""
+    with open(path, "w", encoding=ENCODING, newline="") as file:
+        table = csv.writer(file)
+        table.writerow(("title", "body", "tags", "created_at"))
+        for post, day in zip(posts, days):
+            time = START + datetime.timedelta(day)
+            table.writerow([*post, time.isoformat(" ", "seconds")])
 
 
 def main() -> None:

@@ -14,7 +14,8 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-BASE, NOTEBOOKS = "requirements.txt", "requirements/notebooks.txt"
+BASE = "requirements.txt"
+NOTEBOOKS = "requirements/notebooks.txt"
 # List -> the lists below it, the extras, the groups.
 LISTS = {
     BASE: ([], ["course", "plots"], ["dev"]),
@@ -52,16 +53,11 @@ def resolve(name: str, folder: Path, upgrade: bool) -> list[str]:
     (folder / "left_out.txt").write_text("\n".join(LEFT_OUT.get(name, LEFT_OUT[BASE])))
     (folder / "out.txt").write_text("" if upgrade else "\n".join(pins(name)))
     command = ["uv", "pip", "compile", "--quiet", "--no-header", "--no-annotate"]
-    command += [
-        "--python-version",
-        "3.11",
-        "--python-platform",
-        "linux",
-        "--output-file",
-        "out.txt",
-    ]
+    command += ["--python-version", "3.11", "--python-platform", "linux"]
+    command += ["--output-file", "out.txt"]
     command += ["--constraints", "below.txt", "--excludes", "left_out.txt"]
-    command += [str(ROOT / "setup.cfg")] if extras else []
+    if extras:
+        command.append(str(ROOT / "setup.cfg"))
     for extra in extras:
         command += ["--extra", extra]
     for group in groups:
@@ -71,8 +67,10 @@ def resolve(name: str, folder: Path, upgrade: bool) -> list[str]:
     subprocess.run(command, cwd=folder, check=True)
     lower = {package(pin) for pin in fixed}
     spelled = {package(pin): pin.partition("==")[0] for pin in pins(name)}
-    found = re.findall(r"^([^#\s]+)==(\S+)", (folder / "out.txt").read_text(), re.M)
-    return [f"{spelled.get(name, name)}=={version}" for name, version in found if name not in lower]
+    resolved = re.findall(r"^([^#\s]+)==(\S+)", (folder / "out.txt").read_text(), re.M)
+    return [
+        f"{spelled.get(name, name)}=={version}" for name, version in resolved if name not in lower
+    ]
 
 
 def main() -> None:

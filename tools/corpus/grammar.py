@@ -143,7 +143,8 @@ def read_topic(lines, lists: dict, intents: list, contexts: dict) -> None:
     for place, line in lines:
         if line.startswith("== subject "):
             close()
-            head, subject = None, line[len("== subject ") :]
+            head = None
+            subject = line[len("== subject ") :]
             contexts[subject] = []
         elif line.startswith("-- "):
             close()

@@ -167,7 +167,10 @@ class PairMaker:
     def __init__(
         self, grammar: Grammar, meanings: list[Meaning], taken: dict[str, Meaning], dice: Dice
     ):
-        self._grammar, self._meanings, self._taken, self._dice = grammar, meanings, taken, dice
+        self._grammar = grammar
+        self._meanings = meanings
+        self._taken = taken
+        self._dice = dice
         self._made: set[tuple[str, str]] = set()  # pairs, in alphabetical order
         self._by_intent: dict[int, list[Meaning]] = {}
         self._by_subject: dict[str, list[Meaning]] = {}
@@ -194,13 +197,15 @@ class PairMaker:
             done = len(rows) / n * shares[-1]
             kind = next(kind for kind, upto in zip(NEGATIVES, shares) if done < upto)
             first = next(starts)
-            if first.wordings and (row := makers[kind](first)):
+            row = makers[kind](first) if first.wordings else None
+            if row is not None:
                 rows.append(row)
         return rows
 
     def duplicates(self, n: int) -> list[Row]:
         """Returns n pairs of wordings of one meaning: one of each meaning first, then at random."""
-        first, more = [], []
+        first = []
+        more = []
         for meaning in self._meanings:
             pairs = self._dice.shuffled(itertools.combinations(meaning.wordings, 2))
             first.extend((meaning, *pair) for pair in pairs[:1])
@@ -213,7 +218,8 @@ class PairMaker:
         """Returns, of two recipes for a line, mostly the one with the shorter question."""
         n = 2 if self._dice.chance(SHORTER) else 1
         recipes = [[line, *self._dice.recipe()[1:]] for _ in range(n)]
-        intent, fills = meaning.intent, meaning.fills
+        intent = meaning.intent
+        fills = meaning.fills
         return min(recipes, key=lambda recipe: len(render(self._grammar, intent, fills, recipe)))
 
     def _word(self, meaning: Meaning, recipe: list[float]) -> str | None:
@@ -229,10 +235,11 @@ class PairMaker:
 
     def _twins(self, a: Meaning) -> Row | None:
         """Pairs a wording with the nearest other meaning, worded by the same recipe."""
-        near = [b for b in self._by_intent[id(a.intent)] if b is not a]
-        if not near:
+        others = [b for b in self._by_intent[id(a.intent)] if b is not a]
+        if not others:
             return None
-        b = self._dice.pick([b for b in near if b.group == a.group] or near)
+        nearest = [b for b in others if b.group == a.group]
+        b = self._dice.pick(nearest or others)
         text = self._dice.pick(list(a.wordings))
         other = self._word(b, a.wordings[text])
         return self._pair("twin", text, a, other, b) if other else None
@@ -255,7 +262,8 @@ class PairMaker:
         b = self._dice.pick(others) if others else a
         if b is a or not b.wordings:
             return None
-        text, other = self._dice.pick(list(a.wordings)), self._dice.pick(list(b.wordings))
+        text = self._dice.pick(list(a.wordings))
+        other = self._dice.pick(list(b.wordings))
         return self._pair(kind, text, a, other, b)
 
     def _pair(self, kind: str, text: str, a: Meaning, other: str, b: Meaning) -> Row | None:
