@@ -150,6 +150,8 @@ class DuplicateDetector(Decisions):
             raise ArgumentError(f"A fit is a dict of threshold and calibration, not {fit!r:.40}.")
         detector = copy.copy(self)
         detector.threshold = as_number(fit.get("threshold"), "threshold", -1, 1)
+        if as_number(fit.get("weight", 0), "weight", 0, 1):
+            as_number(fit.get("list_threshold"), "list_threshold", -3, 1)
         detector.calibration = calibration_of(fit.get("calibration"))
         source = fit.get("threshold_from", "labels")
         detector.card = {**self.card, "threshold_fit": dict(fit), "threshold_from": source}
@@ -161,6 +163,17 @@ class DuplicateDetector(Decisions):
         calibration = self.calibration and asdict(self.calibration)
         facts = {"threshold": self.threshold, "calibration": calibration}
         return {**facts, "threshold_from": self.threshold_from}
+
+    @property
+    def list_cut(self) -> tuple[float, float]:
+        """Which groups of a list are joined: a mean cosine, and the weight of local scaling.
+
+        With a weight above 0 the cosine is less what `siamese.search.local` takes off it. Answers to
+        pairs of a list fit both; without such answers they are the threshold and 0.
+        """
+        fit = self.card.get("threshold_fit", {})
+        weight = float(fit.get("weight", 0))
+        return (float(fit["list_threshold"]), weight) if weight else (self.threshold, 0.0)
 
     @property
     def threshold_from(self) -> str:

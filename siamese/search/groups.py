@@ -68,13 +68,24 @@ def duplicate_groups(vectors: Any, threshold: float | None = None) -> list[list[
 
 
 def linked_labels(
-    vectors: np.ndarray, texts: Sequence[str], detector: Any, threshold: float
+    vectors: np.ndarray,
+    texts: Sequence[str],
+    detector: Any,
+    threshold: float,
+    shifts: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Groups by `average_linkage`, int64 labels [n]: equal texts are together, unknown ones left alone."""
-    labels, (least, decide) = np.arange(len(vectors)), detector.rule(threshold)
+    """Groups by `average_linkage`, int64 labels [n]: equal texts are together, unknown ones left alone.
+
+    With `shifts`, see there, the threshold is that of a cosine less the shifts.
+    """
+    labels = np.arange(len(vectors))
+    least, decide = detector.rule(threshold) if shifts is None else (threshold, None)
     known = ~detector.without_known_words(texts)
-    parts, some = first_places(texts, str)[known], vectors if known.all() else vectors[known]
-    labels[known] = average_linkage(some, least, parts=parts, decide=decide) + len(vectors)
+    parts = first_places(texts, str)[known]
+    some = vectors if known.all() else vectors[known]
+    own = None if shifts is None else shifts[known]
+    linked = average_linkage(some, least, parts=parts, decide=decide, shifts=own)
+    labels[known] = linked + len(vectors)
     return labels
 
 
@@ -103,12 +114,18 @@ def _members(vectors: np.ndarray, rows: np.ndarray) -> list[Member]:
 
 
 def bound_labels(
-    vectors: np.ndarray, labels: np.ndarray, same: np.ndarray, different: np.ndarray, rule: Rule
+    vectors: np.ndarray,
+    labels: np.ndarray,
+    same: np.ndarray,
+    different: np.ndarray,
+    rule: Rule,
+    shifts: np.ndarray | None = None,
 ) -> np.ndarray:
     """Groups that obey answers: pairs that are the same share a group, pairs that differ never do.
 
     Groups, int64 labels [n], are joined by the former. One that then holds a pair that differs is made
     again by average linkage. Both kinds of pairs are int64 [pairs, 2], and do not contradict each other.
+    For `shifts` see `average_linkage`.
     """
     n = len(labels)
     linked = connected_groups(n, same)
@@ -120,28 +137,41 @@ def bound_labels(
         rows = np.flatnonzero(joined == group)
         apart = np.searchsorted(rows, inside[joined[inside[:, 0]] == group])
         options = {"parts": linked[rows], "apart": apart, "decide": rule[1]}
+        options["shifts"] = None if shifts is None else shifts[rows]
         parts = average_linkage(vectors[rows], rule[0], **options)
         joined[rows] = joined.max() + 1 + parts
     return np.unique(joined, return_inverse=True)[1]
 
 
 def join_groups(
-    vectors: np.ndarray, labels: np.ndarray, new: np.ndarray, own: np.ndarray, rule: Rule
+    vectors: np.ndarray,
+    labels: np.ndarray,
+    new: np.ndarray,
+    own: np.ndarray,
+    rule: Rule,
+    shifts: np.ndarray | None = None,
 ) -> np.ndarray:
     """The group of each new question: that with the largest mean cosine above a threshold, or its own.
 
     Old questions have int64 labels [n]; new ones, [m], join one after the other, and may join each other.
-    `own`, int64 [m], is the label of each where it joins none.
+    `own`, int64 [m], is the label of each where it joins none. `shifts`, float32 [n + m], are those of
+    `average_linkage`, of the old questions and then the new ones.
     """
     threshold, decide = rule
-    vectors, labels = np.concatenate([vectors, new]), np.append(labels, own)
+    vectors = np.concatenate([vectors, new])
+    labels = np.append(labels, own)
+    shifts = np.zeros(len(labels), np.float32) if shifts is None else shifts
     for at in range(len(labels) - len(own), len(labels)):
-        vector, best = vectors[at], threshold
-        near = np.flatnonzero(vectors[:at] @ vector > threshold)
+        vector = vectors[at]
+        best = threshold
+        near = np.flatnonzero(vectors[:at] @ vector - shifts[:at] - shifts[at] > threshold)
         for label in np.unique(labels[near]):
-            mean = vectors[:at][labels[:at] == label].mean(axis=0)
-            if mean @ vector > best and (decide is None or decide(mean[None], vector[None])):
-                best, labels[at] = mean @ vector, label
+            members = labels[:at] == label
+            mean = vectors[:at][members].mean(axis=0)
+            cosine = mean @ vector - shifts[:at][members].mean() - shifts[at]
+            if cosine > best and (decide is None or decide(mean[None], vector[None])):
+                best = cosine
+                labels[at] = label
     return labels[len(labels) - len(own) :]
 
 

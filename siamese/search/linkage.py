@@ -23,17 +23,26 @@ ROUNDING = 1e-5  # float32's error in a product of vectors of length 1
 
 
 def strongest_pairs(
-    vectors: np.ndarray, threshold: float, allowed: Callable | None = None
+    vectors: np.ndarray,
+    threshold: float,
+    allowed: Callable | None = None,
+    shifts: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """All pairs whose cosine is above a threshold, each once; of more than twice `MOST_PAIRS` the best.
+
+    With `shifts`, float32 [n], those of both rows are taken off a cosine first; here and below it is the
+    difference that is compared, returned, and called a cosine.
 
     Where that saves work, cosines are first bounded from above by fewer numbers, see `upper_bounds`. Only
     pairs count that are `allowed`, a function of rows i and rows j, int64 [m] each, to bool [m]. It returns
     rows int64 [m], rows int64 [m] (the larger of each pair), cosines float32 [m], and the cosine above
     which no pair is missing.
     """
-    vectors, least = np.asarray(vectors, np.float32), min(threshold, EQUAL)
-    bounds = upper_bounds(vectors, least)
+    vectors = np.asarray(vectors, np.float32)
+    least = min(threshold, EQUAL)
+    # Of a typical pair; another cut would cost time alone.
+    usual = 0.0 if shifts is None or not len(shifts) else 2 * float(np.mean(shifts))
+    bounds = upper_bounds(vectors, least + usual)
     shorter = vectors if bounds is None else bounds
     buffer = np.empty(ROWS * COLUMNS, np.float32)
     pairs, count = [(np.zeros(0, np.int32),) * 2 + (np.zeros(0, np.float32),)], 0
@@ -44,11 +53,16 @@ def strongest_pairs(
         # A contiguous part of the buffer, or else NumPy copies the product into it.
         scores = buffer[: len(rows) * len(columns)].reshape(len(rows), len(columns))
         np.matmul(rows, columns.T, out=scores)
+        if shifts is not None:
+            scores -= shifts[start : start + len(rows), None]
+            scores -= shifts[other : other + len(columns)]
         i, j = np.divmod(np.flatnonzero(scores > least - ROUNDING), len(columns))
         cosines = scores[i, j]
         i, j = i + start, j + other
         if bounds is not None:
             cosines = in_blocks(lambda a, b: np.vecdot(vectors[a], vectors[b]), i, j)
+            if shifts is not None:
+                cosines = cosines - shifts[i] - shifts[j]
         best = (cosines > least) & (i < j)
         best = best if allowed is None else best & in_blocks(allowed, i, j)
         pairs.append((i[best].astype(np.int32), j[best].astype(np.int32), cosines[best]))
@@ -97,6 +111,7 @@ def average_linkage(
     parts: np.ndarray | None = None,
     apart: np.ndarray | None = None,
     decide: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
+    shifts: np.ndarray | None = None,
 ) -> np.ndarray:
     """The group of each question, int64 [n] from 0, where groups are joined down to a mean cosine.
 
@@ -112,6 +127,8 @@ def average_linkage(
       parts: int64 [n]; questions of equal numbers are together from the start.
       apart: int64 [pairs, 2], rows that never share a group.
       decide: of the mean vectors of groups, float32 [m, d] twice, whether these may be joined: bool [m].
+      shifts: float32 [n], taken off the cosines of each question, as `siamese.search.local` has them: the
+        mean over the pairs of two groups is their mean cosine less the mean shifts of both.
 
     Example:
       >>> vectors = np.array([[1, 0], [0.8, 0.6], [0.6, 0.8], [0, 1]], np.float32)
@@ -124,6 +141,7 @@ def average_linkage(
     sums, sizes = vectors[first], np.bincount(labels)
     rest = np.delete(np.arange(len(labels)), first)
     np.add.at(sums, labels[rest], vectors[rest])
+    shift_sums = None if shifts is None else np.bincount(labels, shifts).astype(np.float32)
 
     def key(i: np.ndarray, j: np.ndarray) -> np.ndarray:
         return np.minimum(i, j) * len(sizes) + np.maximum(i, j)
@@ -138,8 +156,12 @@ def average_linkage(
     def means(rows: np.ndarray) -> np.ndarray:
         return sums[rows] / sizes[rows, None].astype(np.float32)
 
-    def products(i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        return np.vecdot(sums[i], sums[j])
+    def mean_cosines(i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        cosines = np.vecdot(sums[i], sums[j]) / (sizes[i] * sizes[j])
+        return cosines if shift_sums is None else cosines - mean_shifts(i) - mean_shifts(j)
+
+    def mean_shifts(rows: np.ndarray) -> np.ndarray:
+        return shift_sums[rows] / sizes[rows].astype(np.float32)
 
     random = np.random.default_rng(0)
     least = np.inf
@@ -147,13 +169,16 @@ def average_linkage(
         # The best of too many pairs decide the joins down to the last of them; then again, with the
         # groups of that moment.
         groups = sums if len(sums) == len(vectors) else means(np.arange(len(sums)))
-        i, j, cosines, least = strongest_pairs(groups, threshold, allowed)
+        own = None if shifts is None else mean_shifts(np.arange(len(sums)))
+        i, j, cosines, least = strongest_pairs(groups, threshold, allowed, own)
         del groups  # as large as the list
         while len(i):
             a, b = _each_others_best(i, j, cosines, len(sizes), random)
             sums[a] += sums[b]
             sizes[a] += sizes[b]
             sizes[b] = 0
+            if shift_sums is not None:
+                shift_sums[a] += shift_sums[b]
             group = np.arange(len(sizes))
             group[b] = a
             labels, i, j = group[labels], group[i], group[j]
@@ -162,13 +187,14 @@ def average_linkage(
             one, two = np.divmod(np.unique(key(i, j)[changed & (i != j)]), len(sizes))
             new = allowed(one, two)
             one, two = one[new], two[new]
-            mean = in_blocks(products, one, two) / (sizes[one] * sizes[two])
+            mean = in_blocks(mean_cosines, one, two)
             new = mean > least
             i, j = np.append(i[~changed], one[new]), np.append(j[~changed], two[new])
             cosines = np.append(cosines[~changed], mean[new])
         left = sizes > 0
         labels = (np.cumsum(left) - 1)[labels]
         sums, sizes = sums[left], sizes[left]
+        shift_sums = None if shift_sums is None else shift_sums[left]
     return labels
 
 

@@ -19,8 +19,10 @@ from siamese import QuestionPairs
 from siamese.errors import ArgumentError, CheckpointError, DataError
 from siamese.nn.ragged import Ragged
 from siamese.search.detector import DuplicateDetector
-from siamese.search.groups import duplicate_groups
+from siamese.search.groups import duplicate_groups, groups_of
 from siamese.search.index import QuestionIndex
+from siamese.search.linkage import average_linkage
+from siamese.search.local import local_means
 
 FIT = {"threshold": 0.123, "calibration": None, "threshold_from": "labels"}
 
@@ -280,6 +282,44 @@ def test_groups_are_stored_extended_and_remade(detector, tmp_path):
     assert sum("z1" in ids for ids in ids_of(index)) == 1
     index.remove(["z1", "z2", "z3"])
     assert index.grouped(0.9, regroup=True).groups == duplicate_groups(index.vectors, 0.9)
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_groups_with_local_scaling_are_stored_and_extended(detector, tmp_path, in_memory):
+    questions = list(dict.fromkeys(random_questions(150)))
+    file = None if in_memory else tmp_path / "i"
+    index = QuestionIndex.build(detector, questions, path=file)
+    plain = ids_of(index, 0.97)
+    index.set_threshold({**FIT, "weight": 1.0, "list_threshold": 0.04})
+    shot = index.grouped()
+    assert (shot.threshold, shot.weight) == (0.04, 1.0)
+    labels = average_linkage(index.vectors, 0.04, shifts=local_means(index.vectors) / 2)
+    assert shot.groups == groups_of(index.vectors, labels) != []
+    with pytest.raises(ArgumentError, match="--regroup"):
+        index.grouped(0.04)
+    # Those that are there keep their r and their groups; a copy joins the group of its question.
+    member = shot.groups[0][0].row
+    before = ids_of(index)
+    other = index if in_memory else QuestionIndex.open(file, detector)
+    other.add([f"{questions[member]} ", "rice rice how"], ids=["copy", "new"])
+    assert {group - {"copy", "new"} for group in ids_of(index)} >= before
+    assert any({"copy", str(member)} <= group for group in ids_of(index))
+    other.remove(["copy", "new", str(member)])
+    (rest,) = (group for group in before if str(member) in group)
+    assert rest - {str(member)} in ids_of(index) or len(rest) == 2
+    regrouped = index.grouped(regroup=True)
+    labels = average_linkage(index.vectors, 0.04, shifts=local_means(index.vectors) / 2)
+    assert regrouped.groups == groups_of(index.vectors, labels)
+    assert ids_of(index, 0.97, regroup=True) == {g for g in plain if str(member) not in g} | {
+        g - {str(member)} for g in plain if str(member) in g and len(g) > 2
+    }
+
+
+@pytest.mark.parametrize("name", ["weight", "list_threshold"])
+def test_a_fit_that_is_none_is_refused(detector, name):
+    for value in ("x", float("nan"), 7):
+        with pytest.raises(ArgumentError):
+            detector.with_fit({**FIT, "weight": 1.0, "list_threshold": 0.1, name: value})
 
 
 def test_answers_bind_groups_at_once_until_they_are_taken_back(detector, tmp_path):

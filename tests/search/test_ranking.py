@@ -18,6 +18,7 @@ from siamese.search import linkage
 from siamese.search.groups import duplicate_groups, join_groups
 from siamese.search.index import QuestionIndex
 from siamese.search.linkage import average_linkage, strongest_pairs
+from siamese.search.local import COPY, NEAREST, list_weight, local_means
 from siamese.search.nearest import TILE, best_rows, cosines_with, match_questions, top_k
 
 STEMMER = Stemmer.Stemmer("english")
@@ -181,6 +182,55 @@ def test_average_linkage_is_scipys(monkeypatch, most_pairs, threshold):
         similarities = [m.similarity for m in group]
         assert similarities[0] == pytest.approx(1, abs=2e-3)
         assert similarities[1:] == sorted(similarities[1:], reverse=True)
+
+
+@pytest.mark.parametrize("most_pairs", [100, 4_000_000])
+@pytest.mark.parametrize("weight", [0.5, 1.0])
+@pytest.mark.parametrize("threshold", [0.5, 0.05, -0.1])
+def test_groups_with_local_scaling_are_scipys(monkeypatch, most_pairs, weight, threshold):
+    monkeypatch.setattr(linkage, "MOST_PAIRS", most_pairs)
+    vectors = decaying(250)
+    shifts = local_means(vectors) * np.float32(weight / 2)
+    scores = np.float64(vectors) @ np.float64(vectors).T - shifts[:, None] - shifts
+    i, j, found, _ = strongest_pairs(vectors, threshold, shifts=shifts)
+    if most_pairs > 100:
+        expected = np.argwhere(np.tril(scores > threshold, -1))
+        assert sorted(zip(j.tolist(), i.tolist())) == sorted(map(tuple, expected.tolist()))
+    assert_allclose(found, scores[i, j], atol=1e-5)
+    distances = 3 - scores[np.triu_indices(250, 1)]
+    tree = hierarchy.linkage(distances, "average")
+    expected = hierarchy.fcluster(tree, 3 - threshold, "distance")
+    labels = average_linkage(vectors, threshold, shifts=shifts)
+    same = np.equal.outer(labels, labels)
+    assert_array_equal(same, np.equal.outer(expected, expected))
+    assert 250 < same.sum() < 250**2
+
+
+@pytest.mark.parametrize(("n", "m"), [(0, 1), (2, 2), (6, 6), (200, 70), (1500, 40)])
+def test_r_is_the_mean_of_the_ten_nearest_that_are_no_copies(n, m):
+    vectors = decaying(n) if n else np.zeros((0, 64), np.float32)
+    vectors[: n // 4] = vectors[n // 4 : 2 * (n // 4)]  # copies
+    texts = np.concatenate([vectors[: m - 1], decaying(10)[-1:]])
+    means = local_means(vectors, texts)
+    for text, mean in zip(texts, means):
+        cosines = np.sort(vectors @ text)[::-1]
+        nearest = cosines[cosines <= COPY][:NEAREST][: max(1, n - 1)]
+        assert mean == pytest.approx(nearest.mean() if len(nearest) else 0, abs=1e-5)
+    if n:
+        assert_allclose(local_means(vectors)[: m - 1], means[:-1], atol=1e-6)
+
+
+def test_a_list_of_requests_by_form_has_the_weight_1_and_one_of_pairs_0():
+    def near(base, noise, seed):
+        new = base + noise * np.random.default_rng(seed).standard_normal(base.shape)
+        return (new / np.linalg.norm(new, axis=1, keepdims=True)).astype(np.float32)
+
+    forms = near(np.repeat(unit(30, 64), 20, axis=0), 0.08, 1)
+    singles = unit(300, 64)
+    assert list_weight(forms) == 1
+    assert list_weight(np.concatenate([singles, near(singles, 0.05, 2)])) == 0
+    assert list_weight(forms[:60]) == 0  # too short to be known
+    assert list_weight(np.repeat(unit(1), 300, axis=0)) == 0  # copies alone
 
 
 def test_rounding_does_not_order_the_questions_of_a_group():

@@ -42,6 +42,7 @@ from siamese.search.index.ranking import (
 )
 from siamese.search.index.rows import State
 from siamese.search.index.stored_groups import Snapshot
+from siamese.search.local import local_means
 
 __all__ = ["Added", "Hit", "QuestionIndex", "Snapshot"]
 
@@ -263,14 +264,20 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         with self._moment() as (db, view):
             state, detector, stored = view.state, view.detector, view.facts.get("grouping")
             if stored and not regroup:
-                linked, cut = stored_groups.read_labels(db, state, threshold), stored["threshold"]
+                linked, cut = stored_groups.read_labels(db, state, threshold)
                 return stored_groups.snapshot(db, state, detector, linked, cut)
             texts = [text for (text,) in db.execute("select text from question order by row")]
-        cut = detector.threshold if threshold is None else as_number(threshold, "threshold", -1, 1)
-        linked = linked_labels(state.vectors, texts, detector, cut)
+        cut = stored_groups.Cut(*detector.list_cut)
+        if threshold is not None:
+            cut = stored_groups.Cut(as_number(threshold, "threshold", -1, 1))
+        elif cut.weight:
+            cut = cut._replace(means=local_means(state.vectors))
+        linked = linked_labels(state.vectors, texts, detector, cut.threshold, cut.shifts)
         change = not self._file.read_only
         with self._moment(change) as (db, view):
-            anew = threshold is None and view.detector.fit != detector.fit  # fitted meanwhile
+            now = view.detector
+            is_fitted = (now.fit, now.list_cut) != (detector.fit, detector.list_cut)
+            anew = threshold is None and is_fitted  # meanwhile
             if view.state.lineage is not state.lineage:
                 anew = True  # The file was exchanged meanwhile.
             if not change and view.state is state:

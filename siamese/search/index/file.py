@@ -48,10 +48,12 @@ SCHEMA = (
     "create table term (number integer primary key, stem text unique not null)",
     "create table grouped (row integer primary key, first integer not null)",
     "create index grouped_first on grouped (first)",
+    "create table local (row integer primary key, mean real not null)",
     "create table answer (one text, two text, is_duplicate integer not null, primary key (one, two))",
     """create trigger removed after delete on question begin
     delete from encoded where row = old.row;
     delete from grouped where row = old.row;
+    delete from local where row = old.row;
     update grouped set first = (select min(row) from grouped where first = old.row) where first = old.row;
 end""",
 )
@@ -98,11 +100,11 @@ def _is_encoder(value: Any) -> bool:
 def _is_grouping(value: Any) -> bool:
     if value is None:
         return True
-    if not isinstance(value, dict) or {*value} != {"threshold", "last"}:
+    if not isinstance(value, dict) or {*value} != {"threshold", "weight", "last"}:
         return False
-    threshold = value["threshold"]
-    is_number = type(threshold) in (int, float) and math.isfinite(threshold)
-    return is_number and _is_whole(value["last"])
+    numbers = value["threshold"], value["weight"]
+    are_numbers = all(type(n) in (int, float) and math.isfinite(n) for n in numbers)
+    return are_numbers and 0 <= value["weight"] <= 1 and _is_whole(value["last"])
 
 
 # What each setting must be.

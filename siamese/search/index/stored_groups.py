@@ -12,9 +12,10 @@ from siamese.data.clusters import answer_key, check_answers
 from siamese.data.pairs import QuestionPairs
 from siamese.errors import ArgumentError
 from siamese.search.detector import DuplicateDetector
-from siamese.search.groups import Member, bound_labels, groups_of, join_groups
+from siamese.search.groups import Member, Rule, bound_labels, groups_of, join_groups
 from siamese.search.index.file import settings, write_settings
 from siamese.search.index.rows import INSIDE, State, entry, rows_where
+from siamese.search.local import local_means
 
 ANSWER = ("question1", "question2", "is_duplicate")
 _FIRST_TEXT = "(select text from question where folded = {} order by row limit 1)"
@@ -30,14 +31,32 @@ ANSWERED_ROWS = (
 )
 
 
+class Cut(NamedTuple):
+    """How groups are made: from which mean cosine on, less the shifts of local scaling."""
+
+    threshold: float
+    weight: float = 0.0  # of local scaling, see `siamese.search.local`
+    means: np.ndarray | None = None  # float32 [questions], its r; None where the weight is 0
+
+    @property
+    def shifts(self) -> np.ndarray | None:
+        """What is taken off the cosines of each question, float32 [questions]."""
+        return None if self.means is None else self.means * np.float32(self.weight / 2)
+
+    def rule(self, detector: DuplicateDetector) -> Rule:
+        """The threshold, and what else decides about groups."""
+        return (self.threshold, None) if self.weight else detector.rule(self.threshold)
+
+
 class Snapshot(NamedTuple):
-    """An index at one moment; the last two are of `QuestionIndex.grouped`."""
+    """An index at one moment; the last three are of `QuestionIndex.grouped`."""
 
     entries: list[dict[str, Any]]  # id, question and columns of each question
     vectors: np.ndarray  # float32 [questions, d]
     detector: DuplicateDetector
     groups: list[list[Member]]
     threshold: float | None  # of the groups
+    weight: float = 0.0  # of local scaling in them, see `siamese.search.local`
 
 
 def snapshot(
@@ -45,37 +64,53 @@ def snapshot(
     state: State,
     detector: DuplicateDetector,
     labels: np.ndarray | None = None,
-    threshold: float | None = None,
+    cut: Cut | None = None,
 ) -> Snapshot:
     """An index as it is, with the groups of `read_labels`, made to obey the answers, if there are any."""
     entries, groups = [*map(entry, db.execute("select * from question order by row"))], []
     if labels is not None:
         same, different = answered_places(db, state)
-        labels = bound_labels(state.vectors, labels, same, different, detector.rule(threshold))
+        rule = cut.rule(detector)
+        labels = bound_labels(state.vectors, labels, same, different, rule, cut.shifts)
         groups = groups_of(state.vectors, labels)
-    return Snapshot(entries, state.vectors, detector, groups, threshold)
+    threshold, weight = (None, 0.0) if cut is None else cut[:2]
+    return Snapshot(entries, state.vectors, detector, groups, threshold, weight)
 
 
-def read_labels(db: sqlite3.Connection, state: State, threshold: float | None = None) -> np.ndarray:
-    """The stored groups, without the answers: int64 labels [questions], equal ones are a group.
+def read_labels(
+    db: sqlite3.Connection, state: State, threshold: float | None = None
+) -> tuple[np.ndarray, Cut]:
+    """The stored groups, without the answers, and how they were made.
 
-    ArgumentError where they were made with another threshold than one that is not None.
+    They are int64 labels [questions], equal ones are a group. ArgumentError where they were made with
+    another threshold than one that is not None.
     """
-    stored = settings(db)["grouping"]["threshold"]
-    if threshold not in (None, stored):
+    stored = settings(db)["grouping"]
+    cut, weight = stored["threshold"], stored["weight"]
+    if threshold is not None and (threshold, 0.0) != (cut, weight):
+        how = f"threshold {cut}" + f" and local scaling with weight {weight:g}" * bool(weight)
         raise ArgumentError(
-            f"The index has groups with threshold {stored}. Make them again with {threshold}: "
+            f"The index has groups with {how}. Make them again with {threshold}: "
             f"siamese duplicates INDEX --threshold {threshold} --regroup."
         )
     grouped = db.execute("select row, first from grouped").fetchall()
     places = np.searchsorted(state.rows, np.array(grouped, np.int64).reshape(-1, 2))
     labels = np.arange(len(state.rows))
     labels[places[:, 0]] = places[:, 1]
-    return labels
+    return labels, Cut(cut, weight, _read_means(db, state) if weight else None)
+
+
+def _read_means(db: sqlite3.Connection, state: State) -> np.ndarray:
+    """The r of each question, float32 [questions], as it was when the question was grouped."""
+    stored = dict(db.execute("select row, mean from local"))
+    means = [stored.get(row) for row in state.rows.tolist()]
+    if not all(type(mean) is float and abs(mean) <= 1 for mean in means):
+        raise sqlite3.DatabaseError("its means of local scaling are not numbers of all questions")
+    return np.array(means, np.float32)
 
 
 def write_labels(
-    db: sqlite3.Connection, state: State, labels: np.ndarray, now: State, threshold: float
+    db: sqlite3.Connection, state: State, labels: np.ndarray, now: State, cut: Cut
 ) -> None:
     """Replaces the groups, but for the questions of `state` that are gone `now`."""
     live = np.isin(state.rows, now.rows)
@@ -85,13 +120,23 @@ def write_labels(
     values = zip(rows[several].tolist(), rows[first][inverse][several].tolist())
     db.execute("delete from grouped")
     db.executemany("insert into grouped values (?, ?)", values)
-    write_settings(db, grouping={"threshold": threshold, "last": int(rows.max(initial=0))})
+    db.execute("delete from local")
+    if cut.means is not None:
+        _write_means(db, rows, cut.means[live])
+    last = int(rows.max(initial=0))
+    write_settings(db, grouping={"threshold": cut.threshold, "weight": cut.weight, "last": last})
+
+
+def _write_means(db: sqlite3.Connection, rows: np.ndarray, means: np.ndarray) -> None:
+    """Stores r of questions by their rows."""
+    db.executemany("insert into local values (?, ?)", zip(rows.tolist(), means.tolist()))
 
 
 def extend(db: sqlite3.Connection, state: State, detector: DuplicateDetector) -> None:
     """Lets the questions that came after the groups join them, where some are stored.
 
-    Those without any word that the model knows stay alone.
+    Those without any word that the model knows stay alone. With local scaling each new question gets its
+    r, and those that are there keep theirs until the groups are made again.
     """
     grouping, rows, vectors = settings(db).get("grouping"), state.rows, state.vectors
     n = int(np.searchsorted(rows, grouping["last"], "right")) if grouping else len(rows)
@@ -102,17 +147,27 @@ def extend(db: sqlite3.Connection, state: State, detector: DuplicateDetector) ->
         texts = [text for _, _, _, text, _ in rows_where(db, "row", rows.tolist())]
         return rows[~detector.without_known_words(texts)]
 
+    cut = Cut(grouping["threshold"], grouping["weight"])
+    shifts = np.zeros(len(rows), np.float32)
+    if cut.weight:
+        _write_means(db, rows[n:], local_means(vectors, vectors[n:]))
+        shifts = cut._replace(means=_read_means(db, state)).shifts
     new = np.searchsorted(rows, known(rows[n:]))
-    rule = detector.rule(grouping["threshold"])
+    rule = cut.rule(detector)
     similar = np.zeros(n, bool)
     for at in range(0, len(new), 64):
-        similar |= (vectors[:n] @ vectors[new[at : at + 64]].T > rule[0]).any(axis=1)
+        some = new[at : at + 64]
+        cosines = vectors[:n] @ vectors[some].T
+        if cut.weight:
+            cosines -= shifts[:n, None] + shifts[some]
+        similar |= (cosines > rule[0]).any(axis=1)
     near = known(rows[:n][similar]).tolist()
     query = f"select row, first from grouped where first in (select first from grouped where row {INSIDE})"
     first_of = dict(zip(near, near)) | dict(db.execute(query, (json.dumps(near),)).fetchall())
-    old = vectors[np.searchsorted(rows, np.array([*first_of], np.int64))]
+    old = np.searchsorted(rows, np.array([*first_of], np.int64))
     firsts = np.array([*first_of.values()], np.int64)
-    joined = join_groups(old, firsts, vectors[new], rows[new], rule).tolist()
+    own = shifts[np.append(old, new)]
+    joined = join_groups(vectors[old], firsts, vectors[new], rows[new], rule, own).tolist()
     pairs = [(row, first) for row, first in zip(rows[new].tolist(), joined) if row != first]
     values = [*pairs, *((first, first) for _, first in pairs)]
     db.executemany("insert or ignore into grouped values (?, ?)", values)
