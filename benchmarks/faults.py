@@ -146,13 +146,13 @@ def contents(folder: Path) -> dict[str, object]:
 
 def build(folder: Path, n: int, count: int = 20) -> None:
     texts = [question(str(i), n) for i in range(count + n % 7)]  # so few are encoded without JAX
-    places = {"path": folder / "index", "model": folder / "model.safetensors"}
+    places = {"path": folder / "index", "model": folder / "model.safetensors", "overwrite": True}
     columns = [{"long": 10_000 // count * text} for text in texts]
     QuestionIndex.build(make_detector(), texts, columns=columns, **places).close()
 
 
 def save_model(folder: Path, n: int) -> None:
-    make_detector(threshold=n / 1e6).save(folder / "model.safetensors")
+    make_detector(threshold=n / 1e6).save(folder / "model.safetensors", overwrite=True)
 
 
 def change(method: str, arguments):

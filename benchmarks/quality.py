@@ -141,7 +141,8 @@ def model(flags, key: str, name: str, seed: int, parts: dict, facts: dict) -> Du
         head = model(flags, head_key, head_name, seed, parts, {})
         tower = model(flags, f"tower{key[len(name) :]}", "tower", seed, parts, {})
         both, facts["tower_gains"] = with_tower(head, tower, parts["valid"])
-        both.save(flags.runs / f"{key.replace(', ', '-').replace(' ', '-')}.safetensors")
+        file = flags.runs / f"{key.replace(', ', '-').replace(' ', '-')}.safetensors"
+        both.save(file, overwrite=True)
         return both
     folder = flags.runs / "".join(c if c.isalnum() else "-" for c in key)
     if not (folder / "model.safetensors").exists():

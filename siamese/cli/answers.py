@@ -61,7 +61,7 @@ class AnswersFile:
         self, question1: str, question2: str, is_duplicate: bool | None, before: bool | None
     ) -> bool | None:
         """`QuestionIndex.change_answer`; the answer is on disk when it returns."""
-        with open_atomically(self.path) as file:  # Others wait until it is closed.
+        with open_atomically(self.path, overwrite=True) as file:  # Others wait until it is closed.
             pairs = self.answers()
             keys = list(map(answer_key, pairs.question1, pairs.question2))
             places = [at for at, key in enumerate(keys) if key == answer_key(question1, question2)]

@@ -19,7 +19,7 @@ from typing import Any
 from siamese import compat
 from siamese.cli.arguments import arg, command
 from siamese.cli.output import Facts, Result, aligned, counted, note
-from siamese.compat.atomic import explained, write_text_atomically
+from siamese.compat.atomic import explained, lock_run, write_text_atomically
 from siamese.data.corpus import HANDWRITTEN, embedded_corpus, handwritten_questions
 from siamese.errors import ArgumentError
 from siamese.search.display import rounded
@@ -47,12 +47,19 @@ def demo(flags: argparse.Namespace) -> Result:
 
     siamese demo --output demo --steps 80
     """
+    folder = Path(flags.output)
+    _claim(folder)
+    with lock_run(folder):  # Two demos at once would write the same files.
+        return _demo(folder, flags)
+
+
+def _demo(folder: Path, flags: argparse.Namespace) -> Result:
+    """`demo` in a folder of its own."""
     from siamese.search.detector import DuplicateDetector
     from siamese.search.index import QuestionIndex
     from siamese.training.run import Trainer
 
-    started, corpus, folder = time.monotonic(), embedded_corpus(), Path(flags.output)
-    _claim(folder)
+    started, corpus = time.monotonic(), embedded_corpus()
     note(
         f"Embedded corpus: {len(corpus.train):,} training, {len(corpus.valid):,} validation and "
         f"{len(corpus.test):,} test pairs, made by a grammar."
@@ -109,7 +116,8 @@ def _claim(folder: Path) -> None:
             raise ArgumentError(
                 f"{folder} holds other files. Name a new folder: `siamese demo --output FOLDER`."
             )
-    write_text_atomically(file, text)
+    if not is_ours:
+        write_text_atomically(file, text, overwrite=False)
 
 
 def _pair_figures(groups: list, questions: list[dict[str, str]]) -> dict[str, float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 from shlex import quote
 from typing import Any
@@ -62,14 +61,8 @@ def index_build(flags: argparse.Namespace) -> Facts:
     read_by = reading.reading_options(flags, "column id_column drop_repeated")
     read_by |= {"repeated": questions.report.repeated, "compared": questions.column}
     read_by["numbered"] = not questions.has_ids
-    try:
-        options = {"path": output, "model": model, "reading": read_by}
-        reading.build_index(detector, questions, **options).close()
-    except BaseException:
-        if not flags.overwrite:  # The new file is not whole: the disk is full, or Ctrl-C came.
-            with contextlib.suppress(OSError):
-                os.remove(output)
-        raise
+    options = {"path": output, "model": model, "reading": read_by, "overwrite": flags.overwrite}
+    reading.build_index(detector, questions, **options).close()
     note(f'Ask it: siamese search {quote(output)} "..."')
     count = len(questions.ids)
     return {"output": output, "questions": count, "left_out": questions.report.left_out}
@@ -139,7 +132,10 @@ def index_export(flags: argparse.Namespace) -> Facts:
         raise ArgumentError(f"{flags.output}: an index is written as Parquet. Name the file so.")
     claim(flags.output, flags)
     with opened(flags.index, flags, stored=True) as (index, _):
-        return {"output": flags.output, "questions": index.export(flags.output)}
+        return {
+            "output": flags.output,
+            "questions": index.export(flags.output, overwrite=flags.overwrite),
+        }
 
 
 @command(

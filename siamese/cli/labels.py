@@ -208,7 +208,8 @@ def threshold(flags: argparse.Namespace) -> Result:
         if kind == "index":
             index.set_threshold(fit)
         elif output:
-            fitted.save(output)
+            # Without --output the model that was read gets the threshold.
+            fitted.save(output, overwrite=flags.overwrite or not flags.output)
     cut = fitted.threshold
     text = (
         f"Threshold {cut:.3f}, 95 % interval [{fit['low']:.3f}, {fit['high']:.3f}], of {fit['pairs']} "

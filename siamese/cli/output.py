@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from siamese.cli.arguments import answers_file
-from siamese.compat.atomic import check_writable, write_text_atomically
+from siamese.compat.atomic import check_writable, refuse_existing, write_text_atomically
 from siamese.errors import ArgumentError
 from siamese.search.display import LAYOUT, csv_line, harmless, json_text, rounded
 from siamese.search.model_file import model_path
@@ -54,9 +54,7 @@ def claim(path: str | os.PathLike | None, flags: Any, goes_on: bool = False) -> 
         if any(os.path.exists(file) and os.path.samefile(file, path) for file in files):
             raise ArgumentError(f"{path} belongs to what this command reads. Name another output.")
         if not (flags.overwrite or goes_on):
-            raise ArgumentError(
-                f"There is {path} already. Pass --overwrite, or name another output."
-            )
+            refuse_existing(path)
     check_writable(path)
 
 
@@ -109,7 +107,7 @@ def table_result(
         lines.append(csv_line(json_text(v) if isinstance(v, (list, dict)) else v for v in values))
     text = "\n".join(lines)
     if flags.output:
-        write_text_atomically(flags.output, f"{text}\n")
+        write_text_atomically(flags.output, f"{text}\n", overwrite=flags.overwrite)
         return f"{summary}\nWritten to {flags.output}.", {**facts, "output": flags.output}
     note(summary)
     return text, {**facts, "rows": rows}

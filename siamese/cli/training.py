@@ -137,7 +137,8 @@ def _general(parts: Parts, of_head: TrainConfig, of_tower: TrainConfig, flags: A
     model = both if gain > 0 else model
     report, model = measure(model, held_out, parts[1])
     model.card |= {"figures": report.to_dict(), "questions": str(flags.questions)}
-    model.save(flags.output)
+    goes_on = head.resumed_from is not None  # Then the model there is of these runs.
+    model.save(flags.output, overwrite=flags.overwrite or goes_on)
     return report
 
 
@@ -168,7 +169,7 @@ def _few(pairs: QuestionPairs, start: Any, changes: dict[str, Any], flags: Any) 
     start = start or DuplicateDetector.pretrained()
     model, bought = teach(start, pairs, listed, seed=seed, note=note)
     model.card |= {"questions": str(flags.questions), "figures": bought._asdict()}
-    model.save(flags.output)
+    model.save(flags.output, overwrite=flags.overwrite)
     text = f"{bought}\nSaved in {flags.output}, after {time.monotonic() - begun:.0f} s."
     return text, {**bought._asdict(), "threshold": model.threshold, "output": flags.output}
 
@@ -189,7 +190,7 @@ def import_weights(flags: argparse.Namespace) -> Facts:
     claim(model_path(flags.output), flags)
     words, unseen = course.read_vocabulary(flags.vocab)
     detector = course.import_weights(flags.weights, words, unseen)
-    path = str(detector.save(flags.output))
+    path = str(detector.save(flags.output, overwrite=flags.overwrite))
     note(f'Ask it: siamese predict {quote(path)} "..." "..."')
     facts = {"output": path, "words": len(detector.vocabulary)}
     return {**facts, "d_model": detector.tower.d_model, "threshold": detector.threshold}

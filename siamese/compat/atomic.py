@@ -5,9 +5,9 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NoReturn
 
 from siamese.errors import ArgumentError, CheckpointError, DataError, SiameseError
 
@@ -60,29 +60,40 @@ def check_writable(path: os.PathLike | str) -> None:
         tempfile.TemporaryFile(dir=folder).close()
 
 
+def refuse_existing(path: os.PathLike | str) -> NoReturn:
+    """Raises the ArgumentError for an output that is there already."""
+    raise ArgumentError(
+        f"There is {os.fspath(path)} already. Pass --overwrite (in Python: overwrite=True), or name "
+        "another output."
+    ) from None
+
+
 @contextmanager
 def open_atomically(
-    path: os.PathLike | str, error: type[SiameseError] = DataError
+    path: os.PathLike | str, error: type[SiameseError] = DataError, *, overwrite: bool
 ) -> Iterator[BinaryIO]:
-    """A binary file to write; it replaces `path` when the block ends without an exception.
+    """A binary file to write, which is at `path` when the block ends without an exception.
 
-    After a failure the old file stays unchanged. A symbolic link stays, too. A system error (disk full,
-    read-only, ...) is raised as `error`; it says why and what to do. Writers of one file wait for each
-    other: they lock one temporary file (`flock`). A killed writer's rest there is overwritten by the next.
+    Without `overwrite` a file that is there by then stays, and an ArgumentError is raised; an empty one
+    does not count. After a failure the old file stays unchanged. A symbolic link stays, too. A system
+    error (disk full, read-only, ...) is raised as `error`; it says why and what to do. Writers of one
+    file wait for each other: they lock one temporary file. A killed writer's rest there is overwritten
+    by the next.
     """
     check_replaceable(path, error)
     target = Path(os.path.realpath(path))
-    # Without flock (Windows) each process has a temporary file of its own.
-    temporary = target.with_name(f".{target.name[:60]}.tmp-{'siamese' if fcntl else os.getpid()}")
-    with explained(path, error=error):
-        file = _locked(temporary)
+    temporary = target.with_name(f".{target.name[:60]}.tmp-siamese")
+    with explained(path, error=error), _locked(temporary) as file:
         with suppress(OSError):  # A new file has the usual permissions.
             os.chmod(temporary, os.stat(target).st_mode & 0o777)
         try:
             yield file
             file.flush()
             os.fsync(file.fileno())
-            os.replace(temporary, target)
+            if not fcntl:  # Windows renames no open file; the other writers wait for another one.
+                file.close()
+            if overwrite or not _linked(temporary, target, path):
+                os.replace(temporary, target)
             with suppress(OSError):  # The rename outlives a power cut; some network drives refuse.
                 directory = os.open(target.parent, os.O_RDONLY)
                 try:
@@ -93,13 +104,48 @@ def open_atomically(
             with suppress(OSError):
                 os.unlink(temporary)
             raise
+
+
+def _linked(temporary: Path, target: Path, path: os.PathLike | str) -> bool:
+    """Names a file `target` where nothing has the name; False where it may be renamed to it instead.
+
+    ArgumentError for a file that is there, which the caller calls `path`. The empty file that `mktemp` or a
+    full disk makes does not count.
+    """
+    try:
+        try:
+            os.link(temporary, target)
+        except FileExistsError:
+            raise
+        except OSError:  # A file system without links: the name is taken by an empty file.
+            os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+            return False
+    except FileExistsError:
+        if os.path.getsize(target):
+            refuse_existing(path)
+        return False
+    os.unlink(temporary)
+    return True
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[BinaryIO]:
+    """An empty file to write, locked until the block ends."""
+    with ExitStack() as stack:
+        if not fcntl:
+            import filelock  # Not at the top: it takes 50 ms.
+
+            stack.enter_context(filelock.FileLock(path.with_name(f"{path.name}.lock")))
+        file = _opened(path)
+        try:
+            yield file
         finally:
             with suppress(OSError):  # What was buffered may not fit the disk; it is discarded.
                 file.close()
 
 
-def _locked(path: Path) -> BinaryIO:
-    """An empty file to write, locked until it is closed."""
+def _opened(path: Path) -> BinaryIO:
+    """An empty file to write; with `fcntl` it is locked until it is closed."""
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     while True:
         file = open(os.open(path, flags, 0o666), "r+b")  # noqa: SIM115
@@ -107,17 +153,20 @@ def _locked(path: Path) -> BinaryIO:
             with suppress(OSError):  # a file system without locks
                 fcntl.flock(file, fcntl.LOCK_EX)
         with suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
-                file.truncate()
-                return file
+            status = os.fstat(file.fileno())
+            if os.path.samestat(status, os.stat(path)):
+                if status.st_nlink == 1:
+                    file.truncate()
+                    return file
+                os.unlink(path)  # A writer was killed when its file had both names.
         file.close()  # The writer before has renamed it.
 
 
 def write_text_atomically(
-    path: os.PathLike | str, text: str, error: type[SiameseError] = DataError
+    path: os.PathLike | str, text: str, error: type[SiameseError] = DataError, *, overwrite: bool
 ) -> None:
     """Writes a file in UTF-8; see `open_atomically`."""
-    with open_atomically(path, error) as file:
+    with open_atomically(path, error, overwrite=overwrite) as file:
         file.write(text.encode("utf-8"))
 
 

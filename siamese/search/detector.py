@@ -212,16 +212,18 @@ class DuplicateDetector(Decisions):
             return cls.from_encoder(path)
         return model_file.read_model(path)
 
-    def save(self, path: str | os.PathLike) -> Path:
+    def save(self, path: str | os.PathLike, *, overwrite: bool = False) -> Path:
         """Writes the model's file (in a directory ``model.safetensors``) atomically; returns its path.
 
-        CheckpointError where it cannot be written, or its encoder is an object in Python.
+        ArgumentError for a file that is there without `overwrite`; CheckpointError where it cannot be
+        written, or its encoder is an object in Python.
         """
         model_file.check_encoder(self)
         path = model_file.model_path(path)
         facts = {**model_file.vector_facts(self), **self.fit, "card": self.card}
         del facts["threshold_from"]  # The card has it.
-        model_file.write_file(path, "model", model_file.arrays_of(self), facts)
+        arrays = model_file.arrays_of(self)
+        model_file.write_file(path, "model", arrays, facts, overwrite=overwrite)
         return path
 
     # ---- Answering ----

@@ -35,12 +35,17 @@ MAKE = "`siamese train` makes one."
 
 
 def write_file(
-    path: str | os.PathLike, kind: str, arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any]
+    path: str | os.PathLike,
+    kind: str,
+    arrays: Mapping[str, np.ndarray],
+    facts: Mapping[str, Any],
+    *,
+    overwrite: bool,
 ) -> None:
-    """Writes arrays and facts as one file, in place of an older file; a killed writer leaves the older one.
+    """Writes arrays and facts as one file; a killed writer leaves an older one as it was.
 
     The kind is 'model' or 'checkpoint'. Facts are JSON values by name; tuples come back as lists.
-    CheckpointError where the file cannot be written.
+    ArgumentError for a file that is there without `overwrite`; CheckpointError where it cannot be written.
     """
     from safetensors.numpy import save
 
@@ -49,7 +54,7 @@ def write_file(
     body = json.loads(json.dumps(body))  # As it is read, for the checksum: keys are text.
     body.pop("sha256", None)
     text = json.dumps({**body, "sha256": checksum(arrays, body)})
-    with open_atomically(path, CheckpointError) as file:
+    with open_atomically(path, CheckpointError, overwrite=overwrite) as file:
         file.write(save(arrays, {FORMAT: text}))
 
 

@@ -50,6 +50,7 @@ COLUMNS = (
 ARCHIVES = {".zip", ".rar", ".7z", ".tar", ".gz", ".tgz"}
 NOT_HANDED_IN = {".ipynb_checkpoints", "__MACOSX"}
 DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
+PAGE = '<!doctype html><html lang="en"><meta charset="utf-8">'  # how a page of feedback begins
 Mark = tuple[float, str, str]  # points of 10, the first mistake, the check's text
 
 
@@ -100,6 +101,8 @@ def grade_class(
 
     with lock_run(out):
         gradebook = Gradebook(Path(out), top)
+        for path in paths:
+            gradebook.check_page(path.relative_to(top))
         asyncio.run(grade_all())
     return gradebook.sorted_rows()
 
@@ -128,6 +131,21 @@ class Gradebook:
         self.table = folder / "grades.csv"
         self.rows = _read_rows(self.table, top)
 
+    def page_of(self, name: Path) -> Path:
+        """The file of a notebook's feedback."""
+        return (self.folder / "feedback" / name).with_suffix(".html")
+
+    def check_page(self, name: Path) -> None:
+        """ArgumentError for a file in the place of a page that no earlier call has written."""
+        page = self.page_of(name)
+        if not page.exists():
+            return
+        with explained(page, "read", DataError), open(page, "rb") as file:
+            is_ours = file.read(len(PAGE)) == PAGE.encode()
+        if not is_ours:
+            what = f"{page} is not a page of feedback, and is not replaced"
+            raise ArgumentError(f"{what}. Pass another folder as --out.")
+
     def has(self, name: Path, sha256: str) -> bool:
         """Whether there is a row of a notebook with this content."""
         row = self.rows.get(excel_cell(name.as_posix()), {})
@@ -135,15 +153,16 @@ class Gradebook:
 
     def add(self, name: Path, row: dict[str, Any], page: str) -> None:
         """Writes a notebook's page of feedback, and the table with its row."""
-        path = (self.folder / "feedback" / name).with_suffix(".html")
+        path = self.page_of(name)
         with explained(path, error=DataError):
             path.parent.mkdir(parents=True, exist_ok=True)
-        write_text_atomically(path, page)
+        write_text_atomically(path, page, overwrite=True)
         cells = {key: excel_cell(value) for key, value in row.items()}
         cells["folder"] = excel_cell(str(self.top))
         self.rows[cells["file"]] = cells
         lines = [COLUMNS, *([row[key] for key in COLUMNS] for row in self.sorted_rows())]
-        write_text_atomically(self.table, "".join(f"{csv_line(line)}\n" for line in lines))
+        text = "".join(f"{csv_line(line)}\n" for line in lines)
+        write_text_atomically(self.table, text, overwrite=True)
 
     def sorted_rows(self) -> list[dict[str, Any]]:
         """The rows in the order of their files."""
@@ -171,7 +190,7 @@ def _report(
     student = re.sub(r"(?i)\.ipynb$", "", path.parts[0])
     title = html.escape(f"Feedback for {student}")
     lines = [
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>',
+        f"{PAGE}<title>{title}</title>",
         f"<h1>{title}</h1>",
     ]
     row = dict.fromkeys(COLUMNS, "")

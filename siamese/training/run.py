@@ -31,7 +31,7 @@ from siamese.evaluation.thresholds import COURSE_THRESHOLD
 from siamese.nn.tower import Dropout, TowerConfig, check_finite, init
 from siamese.search.detector import DuplicateDetector
 from siamese.search.encoders import find_encoder
-from siamese.search.model_file import read_file, write_file
+from siamese.search.model_file import MODEL_NAME, read_file, write_file
 from siamese.training.config import PRESETS, TrainConfig
 from siamese.training.head import head_network
 from siamese.training.losses import make_loss
@@ -51,7 +51,7 @@ logger = logging.getLogger("siamese")
 LEAST_STEPS = 500  # of a head: on 10,000 labels 4 epochs are 52 steps, and too few
 _PACKAGES = ("jax", "numpy", "optax")
 CHECKPOINT = "checkpoint.safetensors"
-_FILES = (CHECKPOINT, "best.safetensors", "model.safetensors", "metrics.jsonl")
+_FILES = (CHECKPOINT, "best.safetensors", MODEL_NAME, "metrics.jsonl")
 # Settings that may change when a run resumes: its duration and its outputs.
 _MAY_CHANGE = {"steps", "epochs", "eval_every", "checkpoint_every", "patience"}
 # A loss that stays on the plateau for so long counts as collapsed. Every run of the course's model starts
@@ -78,7 +78,7 @@ class Trainer:
       resumed_from: the step that the run resumed from, or None.
 
     Raises:
-      CheckpointError: the directory holds another run, and `overwrite` is not set.
+      CheckpointError: the directory holds another run or a model, and `overwrite` is not set.
     """
 
     def __init__(
@@ -117,6 +117,12 @@ class Trainer:
         self._collapsed = False  # whether the loss stays on the plateau of equal vectors
         self.calibration = None
         self._fingerprint = fingerprint(self.data, init_from)
+
+        self._overwrite = overwrite
+        # Whether the model in the directory is this run's, which saves it more than once.
+        self._has_saved = False
+        # What `_checkpoint_now` was when this run last read or wrote the checkpoint.
+        self._checkpoint: tuple[int, ...] | None = None
         if self.output_dir is not None and overwrite:
             _discard(self.output_dir)
         else:
@@ -183,6 +189,8 @@ class Trainer:
         )
         lock = lock_run(self.output_dir) if self.output_dir else nullcontext()
         with lock, bar, StopSignals() as signals:
+            if self.output_dir is not None:
+                self._check_directory()
             while self.step < self.total_steps and not signals.received and self._has_patience:
                 loss = self._one_step()
                 # Not at every step: reading the loss waits for the device.
@@ -261,6 +269,22 @@ class Trainer:
 
     # ---- The run's directory ----
 
+    def _checkpoint_now(self) -> tuple[int, ...] | None:
+        """What identifies the checkpoint file of the directory; None where there is none."""
+        try:
+            status = os.stat(self.output_dir / CHECKPOINT)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size
+
+    def _check_directory(self) -> None:
+        """CheckpointError where another run has written to the directory since this one began."""
+        if self._checkpoint_now() != self._checkpoint and not self._overwrite:
+            raise CheckpointError(
+                f"Another run has written to {self.output_dir} meanwhile. Run the command again to go on "
+                "with it, or choose another directory."
+            )
+
     def _write_state(self, name: str) -> None:
         """Writes all that a resumed run needs, in place of an older file of that name; and the history."""
         check_finite(self.state.weights, self.step)
@@ -276,17 +300,29 @@ class Trainer:
             "history": self.history,
         }
         lines = "".join(f"{json.dumps(line)}\n" for line in self.history)
-        write_text_atomically(self.output_dir / "metrics.jsonl", lines, CheckpointError)
+        metrics = self.output_dir / "metrics.jsonl"
+        write_text_atomically(metrics, lines, CheckpointError, overwrite=True)
         leaves = jax.tree.leaves(self.state)
         arrays = {f"{number:02d}": np.asarray(leaf) for number, leaf in enumerate(leaves)}
-        write_file(self.output_dir / f"{name}.safetensors", "checkpoint", arrays, facts)
+        path = self.output_dir / f"{name}.safetensors"
+        write_file(path, "checkpoint", arrays, facts, overwrite=True)
+        self._checkpoint = self._checkpoint_now()
 
     def _resume(self) -> None:
         """Restores the directory's run where there is one.
 
-        CheckpointError where it is damaged, or another run.
+        CheckpointError where it is damaged, or another run, or there is only a model.
         """
-        if self.output_dir is None or not (self.output_dir / CHECKPOINT).exists():
+        if self.output_dir is None:
+            return
+        self._checkpoint = self._checkpoint_now()
+        if self._checkpoint is None:
+            if (self.output_dir / MODEL_NAME).exists():
+                raise CheckpointError(
+                    f"{self.output_dir} holds a model, and no run to go on with. Pass "
+                    "--overwrite to discard it (in Python: overwrite=True), or choose another "
+                    "directory."
+                )
             return
         arrays, facts = read_file(self.output_dir / CHECKPOINT, "checkpoint")
         differences = self._differences(facts)
@@ -303,6 +339,7 @@ class Trainer:
         self._summed = facts["summed"]
         self.history = facts["history"]
         self._batches.restore(facts["batches"])
+        self._has_saved = True
 
     def _differences(self, facts: dict[str, Any]) -> list[str]:
         """What differs in the run of a checkpoint with these facts."""
@@ -362,7 +399,10 @@ class Trainer:
             },
         )
         if self.output_dir is not None and write:
-            detector.save(self.output_dir)
+            with lock_run(self.output_dir):
+                self._check_directory()
+                detector.save(self.output_dir, overwrite=self._overwrite or self._has_saved)
+            self._has_saved = True
         return detector
 
 

@@ -41,7 +41,7 @@ def test_answers_are_added_to_earlier_ones_whoever_saved_them(run, saved):
 
 def test_the_command_asks_and_writes_to_model_or_index(run):
     detector = make_detector(threshold=0.2)
-    model = detector.save(Path("model"))
+    model = detector.save(Path("model"), overwrite=True)
     QuestionIndex.build(detector, random_questions(200), path="old", model=model).close()
     code, _, err = run("threshold", "old", "--label", "30", stdin="what\ny\ns\nn\n" + "n\ny\n" * 4)
     assert code in (0, 2) and "2 of 30" in err and "The same question?" in err
@@ -123,7 +123,7 @@ def test_what_cannot_be_fitted_is_one_sentence(refused):
 
 def test_answers_of_one_kind_and_of_a_broken_run_bind_the_groups_of_an_index(run, monkeypatch):
     detector = make_detector(threshold=0.2)
-    model = detector.save("model")
+    model = detector.save("model", overwrite=True)
     QuestionIndex.build(detector, random_questions(99), path="old", model=model).close()
     for count, advice in (3, "Answer more"), (20, "near misses"):
         for _ in range(2):  # The second run asks nothing, and fits again.

@@ -40,6 +40,7 @@ PRINTED_BY = {
     "cli/arguments.py": set(),  # It declares them.
     "cli/main.py": {""},
     "cli/output.py: claim": WRITE,
+    "compat/atomic.py: refuse_existing": {*WRITE, "index export"},
     "cli/indexing.py: ": {"index build"},
     "cli/indexing.py": {"duplicates"},
     "cli/reading.py: labelled_pairs": {"train", "evaluate", "threshold"},

@@ -162,8 +162,10 @@ def test_a_file_appears_with_its_content_and_nothing_else(tmp_path):
     (tmp_path / "link").symlink_to("real")
     before = os.umask(0o027)
     try:
-        write_text_atomically(tmp_path / "link", "new é")  # A link is written through.
-        write_text_atomically(tmp_path / "new", "")
+        write_text_atomically(
+            tmp_path / "link", "new é", overwrite=True
+        )  # A link is written through.
+        write_text_atomically(tmp_path / "new", "", overwrite=True)
     finally:
         os.umask(before)
     assert (tmp_path / "link").is_symlink()
@@ -181,8 +183,8 @@ def test_a_failure_keeps_the_old_and_leaves_nothing(tmp_path, monkeypatch, call)
     with monkeypatch.context() as patch:
         patch.setattr(os, call, failing)
         with pytest.raises(DataError, match=r"a: the disk is full\. Free some space"):
-            write_text_atomically(tmp_path / "a", "new")
-    with pytest.raises(ZeroDivisionError), open_atomically(tmp_path / "a") as file:
+            write_text_atomically(tmp_path / "a", "new", overwrite=True)
+    with pytest.raises(ZeroDivisionError), open_atomically(tmp_path / "a", overwrite=True) as file:
         file.write(b"half")
         raise ZeroDivisionError
     assert os.listdir(tmp_path) == ["a"] and (tmp_path / "a").read_text() == "old"
@@ -194,20 +196,21 @@ def test_each_system_error_has_a_sentence(tmp_path, kind):
     words = {"no/a": "does not exist", "": "is a directory", "file/a": "part of the path is a file"}
     for name, sentence in words.items():
         with pytest.raises(kind, match=sentence):
-            write_text_atomically(tmp_path / name, "", kind)
+            write_text_atomically(tmp_path / name, "", kind, overwrite=True)
 
 
 def test_writers_wait_for_each_other_and_the_rest_of_a_killed_one_is_overwritten(tmp_path):
     program = (
         "import sys; from siamese.compat import atomic\n"
-        "with atomic.open_atomically(sys.argv[1]) as file:\n"
+        "with atomic.open_atomically(sys.argv[1], overwrite=True) as file:\n"
         "    file.write(b'half' * 9999); file.flush(); print('ready', flush=True); sys.stdin.read()"
     )
     path = tmp_path / "file"
     command, pipe = [sys.executable, "-c", program, str(path)], subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as writer:
         assert writer.stdout.readline() == "ready\n"
-        waiting = threading.Thread(target=write_text_atomically, args=(path, "new"))
+        options = {"args": (path, "new"), "kwargs": {"overwrite": True}}
+        waiting = threading.Thread(target=write_text_atomically, **options)
         waiting.start()
         waiting.join(0.2)
         assert waiting.is_alive() and not path.exists()
@@ -216,5 +219,7 @@ def test_writers_wait_for_each_other_and_the_rest_of_a_killed_one_is_overwritten
     assert os.listdir(tmp_path) == ["file"] and path.read_text() == "new"
     texts = [letter * 100_000 for letter in "abcdefgh"] * 3
     with ThreadPool(8) as threads:
-        threads.map(lambda text: write_text_atomically(path, text), texts, chunksize=1)
+        threads.map(
+            lambda text: write_text_atomically(path, text, overwrite=True), texts, chunksize=1
+        )
     assert os.listdir(tmp_path) == ["file"] and path.read_text() in texts

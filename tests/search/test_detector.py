@@ -185,7 +185,7 @@ def test_files_name_their_encoder_and_refuse_another_fingerprint(tmp_path):
     assert index.detector.threshold_from == "default"
     arrays, facts = read_file(path, "model")
     facts["encoder"]["fingerprint"] = "0" * 64
-    write_file(path, "model", arrays, facts)
+    write_file(path, "model", arrays, facts, overwrite=True)
     with pytest.raises(CheckpointError, match="made with the encoder 'use', not with the version"):
         DuplicateDetector.load(path)
 

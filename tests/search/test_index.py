@@ -16,7 +16,7 @@ from small_models import ODD, make_detector, make_mixed_detector, random_questio
 
 from benchmarks import faults
 from siamese import QuestionPairs
-from siamese.errors import ArgumentError, CheckpointError, DataError
+from siamese.errors import ArgumentError, CheckpointError, DataError, SiameseError
 from siamese.nn.ragged import Ragged
 from siamese.search.detector import DuplicateDetector
 from siamese.search.groups import duplicate_groups, groups_of
@@ -411,9 +411,12 @@ def test_what_is_no_index_is_neither_read_nor_replaced(detector, tmp_path):
     sqlite3.connect(tmp_path / "mine.db").execute("create table a (b)").connection.close()
     for path in (tmp_path, tmp_path / "mine.txt", tmp_path / "mine.db"):
         before = path.read_bytes() if path.is_file() else b""
-        for use in (QuestionIndex.open, lambda p, d: QuestionIndex.build(d, ["how"], path=p)):
-            with pytest.raises(CheckpointError, match="holds no index"):
-                use(path, detector)
+        with pytest.raises(SiameseError):
+            QuestionIndex.build(detector, ["how"], path=path)
+        with pytest.raises(CheckpointError, match="holds no index"):
+            QuestionIndex.build(detector, ["how"], path=path, overwrite=True)
+        with pytest.raises(CheckpointError, match="holds no index"):
+            QuestionIndex.open(path, detector)
         assert (path.read_bytes() if path.is_file() else b"") == before
     with pytest.raises(CheckpointError, match="no index at"):
         QuestionIndex.open(tmp_path / "none", detector)
@@ -438,7 +441,7 @@ def test_damage_is_one_sentence_and_the_index_can_be_made_again(detector, tmp_pa
     with pytest.raises(CheckpointError, match=r"damaged|format version 9"):
         QuestionIndex.open(path, detector).search(random_questions(500), k=2_000)
     if damage == "version":
-        assert len(QuestionIndex.build(detector, ["how"], path=path)) == 1
+        assert len(QuestionIndex.build(detector, ["how"], path=path, overwrite=True)) == 1
 
 
 def test_a_search_while_the_index_is_replaced_answers_from_one_of_them(detector, path):
@@ -447,14 +450,15 @@ def test_a_search_while_the_index_is_replaced_answers_from_one_of_them(detector,
     reader = QuestionIndex.open(path, detector)
     reader.set_threshold(FIT)
     with ThreadPoolExecutor(1) as pool:
-        done = pool.submit(lambda: [QuestionIndex.build(detector, v, path=path) for v in versions])
+        options = {"path": path, "overwrite": True}
+        done = pool.submit(lambda: [QuestionIndex.build(detector, v, **options) for v in versions])
         while not done.done():
             hits = {hit.question: hit.similarity for hit in reader.search("how far")}
             answer = pytest.approx(hits, abs=1e-6)
             assert answer == {"how far": 1} or answer in similar
     assert set(contents(reader).values()) == set(versions[-1])
     assert reader.detector.threshold == detector.threshold != FIT["threshold"]
-    QuestionIndex.build(make_detector(seed=1), ["anew"], path=path).close()
+    QuestionIndex.build(make_detector(seed=1), ["anew"], path=path, overwrite=True).close()
     with pytest.raises(CheckpointError, match="made by another model"):
         reader.search("anew")
 

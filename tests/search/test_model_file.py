@@ -39,7 +39,7 @@ def arrays():
 
 @pytest.fixture
 def path(tmp_path):
-    write_file(tmp_path / "model.safetensors", "model", arrays(), FACTS)
+    write_file(tmp_path / "model.safetensors", "model", arrays(), FACTS, overwrite=True)
     return tmp_path / "model.safetensors"
 
 
@@ -61,7 +61,9 @@ def test_what_is_written_is_read_again_and_is_plain_safetensors(path):
     assert_equal_arrays(actual, arrays())
     written = {**FACTS, "format": "siamese", "kind": "model", "version": VERSION}
     assert facts == written | {"sha256": facts["sha256"]}
-    write_file(path, "model", actual, facts)  # With the old checksum among the facts.
+    write_file(
+        path, "model", actual, facts, overwrite=True
+    )  # With the old checksum among the facts.
     assert read_file(path, "model")[1] == facts
     assert_equal_arrays(load(path.read_bytes()), arrays())
     assert os.listdir(path.parent) == [path.name]
@@ -100,7 +102,7 @@ def test_every_truncation_appended_byte_and_false_length_of_the_header_is_refuse
 def test_what_is_no_file_of_this_kind_and_version_is_refused(path):
     folder, link = path.parent, path.with_name("link")
     link.symlink_to(path.name)
-    write_file(link, "model", arrays(), {})  # A link is followed.
+    write_file(link, "model", arrays(), {}, overwrite=True)  # A link is followed.
     assert link.is_symlink() and "is a model of version" in refusal(link, "checkpoint")
     assert "There is no checkpoint at" in refusal(folder / "none", "checkpoint")
     assert "which is not a file" in refusal(folder)
@@ -200,7 +202,7 @@ def test_crafted_content_with_a_right_checksum_is_refused(saved):
         crafted = {name: v for name, v in {**facts, **changes}.items() if v != "left out"}
         cases.append((crafted, content, message))
     for crafted, arrays, message in cases:
-        write_file(saved, "model", arrays, crafted)
+        write_file(saved, "model", arrays, crafted, overwrite=True)
         with pytest.raises(CheckpointError, match=message):
             DuplicateDetector.load(saved)
 

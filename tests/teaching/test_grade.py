@@ -174,3 +174,13 @@ def test_folders_and_flags_that_do_not_fit(tmp_path, capsys):
         with contextlib.suppress(SystemExit):
             assert main(["grade", str(tmp_path), *flags]) == 2
         assert flags[0] in capsys.readouterr().err
+
+
+def test_a_page_that_grading_has_not_written_is_not_replaced(tmp_path):
+    hand_in(tmp_path / "in" / "a" / "x.ipynb", FIRST)
+    page = tmp_path / "out" / "feedback" / "a" / "x.html"
+    page.parent.mkdir(parents=True)
+    page.write_text("mine")
+    with pytest.raises(ArgumentError):
+        grade_class(tmp_path / "in", tmp_path / "out")
+    assert page.read_text() == "mine"

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from siamese.compat.atomic import refuse_existing
 from siamese.data.arguments import as_number, one_of, whole_number
 from siamese.data.pairs import QuestionPairs
 from siamese.data.readers.tables import json_value, text_list
@@ -124,6 +125,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         path: str | os.PathLike | None = None,
         model: str | os.PathLike | None = None,
         reading: Mapping[str, Any] | None = None,
+        overwrite: bool = False,
         show_progress: bool = False,
     ) -> QuestionIndex:
         """Encodes questions, and stores them in a file or in memory.
@@ -133,24 +135,29 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
           questions: the texts; equal ones may stand there several times.
           ids: an id of each (text or int, all different); numbers from 0 where None.
           columns: other columns of each question, JSON values, or None.
-          path: the file; an index that it holds is replaced, at once and as a whole. None for memory.
+          path: the file to make; None for memory.
           model: the path of the saved model, which the file names so that `open` finds it.
           reading: how the list was read, which the file keeps for what is added.
+          overwrite: replace an index that the file holds, at once and as a whole; its threshold and its
+            answers go.
           show_progress: show a bar while questions are encoded.
 
         DataError for a question that is not text or has no words, and for ids that are not all different;
-        ArgumentError for ids or columns of another number; CheckpointError where the file cannot be written
-        or holds something else, or the model's encoder is an object in Python, which no file can name.
+        ArgumentError for ids or columns of another number, and without `overwrite` for a file that is
+        there, also one that another process makes meanwhile; CheckpointError where the file cannot be
+        written or holds something else, or the model's encoder is an object in Python, which no file names.
         """
         if not isinstance(detector, DuplicateDetector):
             model, detector = detector, DuplicateDetector.load(detector)
         questions, ids, columns = rows_of.checked(questions, ids, columns)
         if path is not None:
             model_file.check_encoder(detector)
+            if not overwrite and os.path.isfile(path) and os.path.getsize(path):
+                refuse_existing(path)  # Before the work, too.
         places = range(len(questions))
         vectors = rows_of.encoded(detector, questions, places, show_progress=show_progress)
         with IndexFile(path, create=True).closed_by_errors() as file:
-            with file.made() as db:
+            with file.made(overwrite) as db:
                 facts = model_file.index_facts(detector, path, model)
                 write_settings(db, **facts, reading=dict(reading or {}))
                 # What is in memory is not stored a second time.
@@ -395,14 +402,15 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
             answers.append(hits if query.any() or has_words(text) else [])
         return answers[0] if isinstance(questions, str) else answers
 
-    def export(self, path: str | os.PathLike) -> int:
+    def export(self, path: str | os.PathLike, *, overwrite: bool = False) -> int:
         """Writes the questions as a Parquet file, for engines beyond one machine; returns how many.
 
         Its columns: ``id`` and ``question`` (text), the columns that the questions have (text; of a taken
         name with ``column_`` before it) and ``vector`` (a list of d float32). It needs pyarrow.
+        ArgumentError for a file that is there without `overwrite`, or that cannot be written.
         """
         entries, vectors, *_ = self.snapshot()
-        return rows_of.export_parquet(path, entries, vectors)
+        return rows_of.export_parquet(path, entries, vectors, overwrite)
 
     # ---- The file ----
 

@@ -26,6 +26,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from siamese.compat.atomic import refuse_existing
 from siamese.errors import CheckpointError
 
 APPLICATION, VERSION = 0x7369616D, 9  # "siam"
@@ -78,6 +79,10 @@ PROBLEMS = (
 
 class Unsteady(CheckpointError):
     """What was read may be of two moments; it is read again, some times."""
+
+
+class _GoneError(CheckpointError):
+    """The empty file that was opened, to make an index, is not at its path any more."""
 
 
 # ---- Settings ----
@@ -227,6 +232,10 @@ class IndexFile:
         self._marks: Marks | None = None
         self._tokens: tuple[int, dict[int, int]] = (-1, {})  # a content, and its `tokens_in`
         self._own_number = 0  # of the change that the file's own bytes have
+        self._is_new = False  # whether this process has made the file
+        self._empty_file: Any = (
+            None  # device and inode of the file that was empty when it was opened
+        )
         exists = path is not None and os.path.exists(path)
         if not exists and not create:
             raise CheckpointError(f"There is no index at {path}. {MAKE}")
@@ -255,6 +264,10 @@ class IndexFile:
             self._reader = self._writer = self._connected(":memory:")
             return
         self._place = place = os.path.realpath(self.path)
+        if create:
+            with contextlib.suppress(OSError):  # SQLite explains it better.
+                os.close(os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
+                self._is_new = True
         exists = os.path.exists(place)
         places = (place, os.path.dirname(place)) if exists else ()
         writable = all(os.access(place, os.W_OK) for place in places)
@@ -281,6 +294,7 @@ class IndexFile:
             self._open_reader("mode=ro", create)
         self._writer = self._connected(self._place)
         is_empty = patient(lambda: not schema_of(self._writer))
+        self._empty_file = inode(self._place) if is_empty else None
         if not has_changes and not (is_empty and create):
             self._check(self._writer, create)
         self._writer.execute("pragma page_size = 16384")  # of a new file
@@ -554,7 +568,13 @@ class IndexFile:
             self._renew()  # The file may have been exchanged while this waited.
             if self.read_only:
                 raise CheckpointError(f"{self.path} cannot be changed: {self.read_only}.")
-            self._writer.execute("begin immediate")
+            try:
+                self._writer.execute("begin immediate")
+                self._check_empty_file()
+            except BaseException:
+                self._writer.rollback()
+                self._check_empty_file()  # Of a removed file SQLite reports an error of the disk.
+                raise
 
         patient(begin)
         writer = self._writer
@@ -584,39 +604,81 @@ class IndexFile:
         return token
 
     @contextmanager
-    def made(self) -> Iterator[sqlite3.Connection]:
-        """A transaction that replaces what the file holds by empty tables; others share the file after it.
+    def made(self, overwrite: bool) -> Iterator[sqlite3.Connection]:
+        """A transaction that makes empty tables, with `overwrite` in place of what the file holds.
 
-        The numbers of rows go on, so that no reader takes a new question for an older one.
+        Other processes share the file after it. The numbers of rows go on, so that no reader takes a new
+        question for an older one. ArgumentError where the file holds an index without `overwrite`. After
+        an exception a file that this process has made is removed, unless another one has filled it.
         """
-        with self.change_lock, self._explained(), self._changing() as db:
-            rows = schema_of(db)
-            tables = [name for kind, name, *_ in rows if kind == "table" and name[:7] != "sqlite_"]
-            is_same = rows == schema()
-            last = last_row(db) if is_same else 0
-            changes = db.execute("select * from change").fetchall() if is_same else []
-            for kind, name, *_ in rows:
-                if kind in ("view", "trigger"):
-                    db.execute(f"drop {kind} {quoted(name)}")
-            for name in tables:
-                db.execute(f"drop table {quoted(name)}")
-            for statement in SCHEMA:
-                db.execute(statement)
-            if schema_of(db) != schema():
-                raise CheckpointError(f"{self.path}: {NO_INDEX}")
-            # The file's own bytes keep a former token until this change is written to them.
-            if self.path is None or self._own_token() not in {token for _, token, _ in changes}:
-                changes = [(1, token_of(db), 1)]
-            db.executemany("insert into change values (?, ?, ?)", changes)
-            db.execute("insert into sqlite_sequence values ('question', ?)", (last,))
-            write_settings(db, next_id=0)
-            db.execute(f"pragma application_id = {APPLICATION}")
+        with self.change_lock, self._explained():
+            try:
+                with self._begun() as db:
+                    self._make_tables(db, overwrite)
+                    yield db
+            except BaseException:
+                self._remove_new()
+                raise
+            self._empty_file = None
+            if self.path is not None:
+                with self.lock:
+                    self._share()
+                    if self._reader is None:
+                        self._open_reader("mode=ro")
+
+    @contextmanager
+    def _begun(self) -> Iterator[sqlite3.Connection]:
+        """A change of a new file, which is made again if the process that had made it removed it."""
+        with contextlib.ExitStack() as stack:
+            for attempt in attempts():
+                try:
+                    db = stack.enter_context(self._changing())
+                    break
+                except _GoneError:
+                    if attempt.last:
+                        raise
+                    self._abandon()
+                    self._open(create=True)
             yield db
-        if self.path is not None:
-            with self._explained(), self.change_lock, self.lock:
-                self._share()
-                if self._reader is None:
-                    self._open_reader("mode=ro")
+
+    def _check_empty_file(self) -> None:
+        if self._empty_file is not None and inode(self._place) != self._empty_file:
+            raise _GoneError(f"{self.path} {REMOVED}")
+
+    def _remove_new(self) -> None:
+        """Removes the empty file that this process has made, while nobody else can write to it."""
+        if not self._is_new or self._writer is None:
+            return
+        with contextlib.suppress(sqlite3.Error, OSError):
+            self._writer.execute("begin exclusive")
+            if not schema_of(self._writer) and inode(self._place) == self._empty_file:
+                os.unlink(self._place)
+            self._writer.rollback()
+
+    def _make_tables(self, db: sqlite3.Connection, overwrite: bool) -> None:
+        rows = schema_of(db)
+        if rows and not overwrite:
+            refuse_existing(self.path or "")
+        tables = [name for kind, name, *_ in rows if kind == "table" and name[:7] != "sqlite_"]
+        is_same = rows == schema()
+        last = last_row(db) if is_same else 0
+        changes = db.execute("select * from change").fetchall() if is_same else []
+        for kind, name, *_ in rows:
+            if kind in ("view", "trigger"):
+                db.execute(f"drop {kind} {quoted(name)}")
+        for name in tables:
+            db.execute(f"drop table {quoted(name)}")
+        for statement in SCHEMA:
+            db.execute(statement)
+        if schema_of(db) != schema():
+            raise CheckpointError(f"{self.path}: {NO_INDEX}")
+        # The file's own bytes keep a former token until this change is written to them.
+        if self.path is None or self._own_token() not in {token for _, token, _ in changes}:
+            changes = [(1, token_of(db), 1)]
+        db.executemany("insert into change values (?, ?, ?)", changes)
+        db.execute("insert into sqlite_sequence values ('question', ?)", (last,))
+        write_settings(db, next_id=0)
+        db.execute(f"pragma application_id = {APPLICATION}")
 
 
 def quoted(name: str) -> str:

@@ -271,7 +271,9 @@ def delete(db: sqlite3.Connection, rows: Sequence[int]) -> None:
 # ---- Export ----
 
 
-def export_parquet(path: str | os.PathLike, entries: list[dict], vectors: np.ndarray) -> int:
+def export_parquet(
+    path: str | os.PathLike, entries: list[dict], vectors: np.ndarray, overwrite: bool
+) -> int:
     """`QuestionIndex.export`."""
     import pyarrow
     from pyarrow import parquet
@@ -284,7 +286,7 @@ def export_parquet(path: str | os.PathLike, entries: list[dict], vectors: np.nda
     table = {name: pyarrow.array(values, pyarrow.string()) for name, values in table.items()}
     flat = pyarrow.array(vectors.ravel())
     table["vector"] = pyarrow.FixedSizeListArray.from_arrays(flat, vectors.shape[1])
-    with open_atomically(path, ArgumentError) as file:
+    with open_atomically(path, ArgumentError, overwrite=overwrite) as file:
         parquet.write_table(pyarrow.table(table), file, row_group_size=1 << 16)
     return len(entries)
 
