@@ -112,8 +112,9 @@ def answer_figures(
     for draw in range(draws):
         order = np.random.default_rng(draw).permutation(len(problems))
         texts = [questions.questions[at] for at in order]
+        compared = [questions.compared[at] for at in order]
         ids = [questions.ids[at] for at in order]
-        with QuestionIndex.build(detector, texts, ids=ids) as index:
+        with QuestionIndex.build(detector, texts, ids=ids, compared=compared) as index:
             scores, threshold, right = answered(index, problem_of, count)
         shuffled = [problems[at] for at in order]
         results.append(above_threshold(scores, shuffled, threshold))
@@ -135,7 +136,7 @@ def matched(index: QuestionIndex, questions: QuestionList, problems: list[str]) 
         places[problem].append(place)
     several = {name: rows for name, rows in places.items() if len(rows) > 1}
     asked = [rows[0] for rows in several.values()]
-    texts = [questions.questions[at] for at in asked]
+    texts = [questions.compared[at] for at in asked]
     problem_of = dict(zip(questions.ids, problems))
     hits = 0
     found = index.search(texts, MATCHES + 1, mode="vectors")
@@ -167,7 +168,8 @@ def main() -> None:
     problems = [truth[own] for own in questions.ids]
     detector = DuplicateDetector.load(flags.model)
     figures: dict[str, Any] = {"questions": len(problems), "column": questions.column}
-    with QuestionIndex.build(detector, questions.questions, ids=questions.ids) as index:
+    options = {"ids": questions.ids, "compared": questions.compared}
+    with QuestionIndex.build(detector, questions.questions, **options) as index:
         figures |= pair_figures(all_scores(index), problems)
         figures |= matched(index, questions, problems)
     if flags.draws:

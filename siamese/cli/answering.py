@@ -149,12 +149,12 @@ def match(flags: argparse.Namespace) -> Result:
     claim(flags.output, flags)
     new = reading.kind_of(flags.index) != "index" and question_list(flags.a, flags)
     with opened(flags.index, flags) as (index, detector):
-        new = new or reading.list_for(index, flags.a, flags, "drop_repeated repeated")
+        new = new or reading.list_for(index, flags.a, flags, "keep_repeated repeated")
         facts, rows = threshold_facts(detector, flags), []
-        note_cut(detector, new.questions)
+        note_cut(detector, new.compared)
         with elapsed(f"Searching for {len(new.questions):,} questions"):
             options = {"mode": "vectors", "threshold": flags.threshold}
-            hits = index.search(new.questions, flags.k, **options)
+            hits = index.search(new.compared, flags.k, **options)
     columns = new.columns or [{}] * len(hits)
     for i, question, own, best in zip(new.ids, new.questions, columns, hits):
         for *hit, is_duplicate, others in best:

@@ -82,7 +82,8 @@ BAD_ROWS = arg("--bad-rows", choices=("refuse", "skip"), default="refuse", help=
 ENCODING = arg("--encoding", metavar="NAME", help="of the text, such as cp1252 [UTF-8]")
 COLUMN_HELP = "the column of the questions; title+body joins two, :50 takes 50 words [by its name]"
 COLUMN = arg("--column", metavar="NAME", help=COLUMN_HELP)
-REPEATED = flag("--drop-repeated", "leave out lines that stand in more than 1 %% of the bodies")
+REPEATED_HELP = "compare what many texts repeat, too: signatures, templates, tags, quoted mail"
+REPEATED = flag("--keep-repeated", REPEATED_HELP)
 ID_COLUMN = arg("--id-column", metavar="NAME", help="the column with their ids [found by its name]")
 COLUMNS_HELP = "as question1,question2,label, each as --column of a list [found by their names]"
 COLUMNS = arg("--columns", metavar="NAMES", help=COLUMNS_HELP)

@@ -58,8 +58,8 @@ def index_build(flags: argparse.Namespace) -> Facts:
         IndexFile(output, create=True).close()  # A file of another kind is refused.
     model, questions = flags.model or "use", question_list(flags.questions, flags)
     detector = DuplicateDetector.load(model)
-    read_by = reading.reading_options(flags, "column id_column drop_repeated")
-    read_by |= {"repeated": questions.report.repeated, "compared": questions.column}
+    read_by = reading.reading_options(flags, "column id_column keep_repeated")
+    read_by["compared"] = questions.column
     read_by["numbered"] = not questions.has_ids
     options = {"path": output, "model": model, "reading": read_by, "overwrite": flags.overwrite}
     reading.build_index(detector, questions, **options).close()
@@ -85,9 +85,11 @@ def index_add(flags: argparse.Namespace) -> Facts:
         texts, ids = questions.questions, questions.ids if questions.has_ids else None
         if ids and built.get("numbered"):
             note("The index numbers its questions itself: such a number as an id replaces one.")
-        reading.note_cut(detector, texts)
+        compared = questions.compared
+        reading.note_cut(detector, compared)
         with elapsed(f"Encoding {counted(len(texts), 'question')}"):
-            _, added, replaced, skipped = index.add(texts, ids=ids, columns=questions.columns)
+            options = {"ids": ids, "columns": questions.columns, "compared": compared}
+            _, added, replaced, skipped = index.add(texts, **options)
         facts = {"added": added, "replaced": replaced, "skipped": skipped}
         return {**facts, "left_out": questions.report.left_out, "questions": len(index)}
 

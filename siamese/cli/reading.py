@@ -21,9 +21,9 @@ from siamese.search.display import NO_LABELS
 from siamese.search.encoders import is_encoder_name
 
 LONG = 10.0  # seconds after which a command about a list prints how to keep its vectors
-LISTS = "bad_rows encoding column id_column drop_repeated"
+LISTS = "bad_rows encoding column id_column keep_repeated"
 PAIRS = "bad_rows encoding columns"
-OF_LIST = "column id_column drop_repeated"
+OF_LIST = "column id_column keep_repeated"
 
 
 def reading_options(flags: Any, names: str) -> dict[str, Any]:
@@ -137,8 +137,10 @@ def build_index(detector: DuplicateDetector, questions: QuestionList, **options:
     """The `QuestionIndex` of a list, in memory or (with `path`) in a file."""
     from siamese.search.index import QuestionIndex
 
-    note_cut(detector, questions.questions)
+    note_cut(detector, questions.compared)
     options |= {"ids": questions.ids, "columns": questions.columns}
+    options |= {"compared": questions.compared}
+    options["reading"] = {**options.get("reading", {}), "repeated": questions.repeated.to_json()}
     options["show_progress"] = sys.stderr.isatty()
     return QuestionIndex.build(detector, questions.questions, **options)
 

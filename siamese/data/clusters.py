@@ -12,7 +12,8 @@ import numpy as np
 
 from siamese.data.arguments import as_number, whole_number
 from siamese.data.readers.tables import as_list
-from siamese.data.text import cleaned, folded, without_greeting
+from siamese.data.text import folded
+from siamese.data.wrapping import plain
 from siamese.errors import ArgumentError, DataError
 
 _BEFORE_MARK = re.compile(" (?=[?!.,;:])")  # of folded text, whose blanks are single
@@ -54,7 +55,7 @@ def question_groups(questions: list[str], edges: np.ndarray, key: Any = folded) 
 
 def as_models_read(text: str) -> str:
     """A question's folded text without greeting and thanks, and without blanks before marks."""
-    return _BEFORE_MARK.sub("", folded(without_greeting(cleaned(text))))
+    return _BEFORE_MARK.sub("", folded(plain(text)))
 
 
 class Clusters(NamedTuple):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,9 @@ from siamese.data.readers.columns import Parts, normal_name, shown_names
 from siamese.data.readers.reading import Rows, open_rows
 from siamese.data.readers.report import ReadReport
 from siamese.data.readers.tables import QUESTION_NAMES, id_text, json_value, question_places
+from siamese.data.repeated import Repeated, find_repeated, is_long, repetition_note
 from siamese.data.text import cleaned, has_words
+from siamese.data.wrapping import plain
 from siamese.errors import DataError
 
 PAIR_NAMES = ("question1", "question2")
@@ -22,13 +23,8 @@ ID_NAMES = (
 )  # fmt: skip
 TITLE_NAMES = ("title", "subject", "summary")
 BODY_NAMES = ("body", "description", "content", "details", "selftext", "message")
+SENTENCE_ENDS = ".?!:;,…。？！：；、，؟"
 BODY_WORDS = 50  # of title and body, the first words that count
-# Lines that stand in many texts of a list, such as signatures and templates:
-SHARE = 0.01  # A line in more of the texts than this is repeated.
-LEAST_TEXTS = 100  # A shorter list has no repeated lines.
-LEAST_TIMES = 5  # More texts than this have it.
-LEAST_WORDS = 3  # Shorter lines, such as "Hello all", are never counted.
-_LINE_END = re.compile(r"<br\s*/?>|</(?:div|li|p|td|tr)\s*>", re.IGNORECASE)
 
 
 @dataclass
@@ -46,6 +42,10 @@ class QuestionList:
     columns: list[dict[str, Any]] | None
     rows: list[int]  # the number of each question's data row from 0
     column: str  # the columns of the questions, as `read_questions` takes them
+    # What is compared of each question: without what the list repeats, and of joined columns without mail
+    # and markup, a sentence each. The question itself where it is the same.
+    compared: list[str]
+    repeated: Repeated  # what was left out of them, since many texts have it
 
 
 def read_questions(
@@ -55,8 +55,8 @@ def read_questions(
     id_column: str | None = None,
     encoding: str | None = None,
     bad_rows: str = "refuse",
-    drop_repeated: bool = False,
-    repeated: Collection[str] = (),
+    keep_repeated: bool = False,
+    repeated: Mapping[str, Any] | None = None,
 ) -> QuestionList:
     """Reads a list of questions; the content decides the format.
 
@@ -70,8 +70,10 @@ def read_questions(
       id_column: the column with the ids; None for id, qid, ...
       encoding: of the text; UTF-8 where None.
       bad_rows: 'refuse' a file with a row that cannot be read, or 'skip' such rows and count them.
-      drop_repeated: leave out the lines that stand in more than 1 % of the bodies, such as signatures.
-      repeated: such lines of an earlier list, which count here too, however few bodies have them.
+      keep_repeated: compare what many texts have, too: lines in more than 1 % of them (all digits
+        count as 0), such as signatures, and tags before or after titles; and of joined columns greetings,
+        sign-offs and quoted mail. All this is left out of what is compared, never of what is shown.
+      repeated: what an earlier list left out (`Repeated.to_json`), in place of what this list repeats.
 
     DataError for a file that cannot be read so, with the file and line; ArgumentError for another word for
     `bad_rows`, or an unknown encoding.
@@ -89,16 +91,20 @@ def read_questions(
         shown, parts = _question_parts(rows, column)
         key = rows.column(id_column) if id_column else rows.first_column(ID_NAMES)
         key = key if parts else None
-        options = key, drop_repeated, repeated
-        entries = [*(_entries(rows, parts, *options) if parts else _pair_entries(rows))]
+        known_repeated = None if repeated is None else Repeated.from_json(repeated)
+        if parts:
+            entries, left_out = _entries(rows, parts, key, keep_repeated, known_repeated)
+        else:
+            entries, left_out = list(_pair_entries(rows)), Repeated()
     report = rows.report
     if not report.rows:
         raise DataError(f"{report.path} has no rows.")
     if not entries:
         raise DataError(f"{report.path} has no usable question.\n{report}")
-    texts, ids, columns, numbers = map(list, zip(*entries))
+    texts, ids, columns, numbers, compared = map(list, zip(*entries))
     others = columns if any(columns) else None
-    return QuestionList(report, texts, ids, key is not None, others, numbers, shown)
+    has_ids = key is not None
+    return QuestionList(report, texts, ids, has_ids, others, numbers, shown, compared, left_out)
 
 
 def read_ids(
@@ -120,7 +126,8 @@ def read_ids(
     return ids, rows.report
 
 
-Entry = tuple[str, str, dict[str, Any], int]  # the text, the id, the other columns, the data row
+# the text, the id, the other columns, the data row, what is compared
+Entry = tuple[str, str, dict[str, Any], int, str]
 
 
 def _pair_entries(rows: Rows) -> Iterator[Entry]:
@@ -134,28 +141,20 @@ def _pair_entries(rows: Rows) -> Iterator[Entry]:
         known.update(new)
         rows.report.add("wordless", [line] * (len(good) < len(new)))
         for text in good:
-            yield text, str(next(ids)), {}, number
+            yield text, str(next(ids)), {}, number, text
 
 
 def _entries(
-    rows: Rows, parts: Parts, key: str | None, drop: bool, earlier: Collection[str]
-) -> Iterator[Entry]:
-    """The rows with a question; lines that many texts repeat are noted, and left out on request."""
+    rows: Rows, parts: Parts, key: str | None, keeps: bool, earlier: Repeated | None
+) -> tuple[list[Entry], Repeated]:
+    """The rows with a question, and what many of them repeat, which is not compared."""
     is_joined = len(parts.columns) > 1 or parts.words  # Joined columns stay whole, too.
     used = {key} if is_joined else {key, *parts.columns}
-    records = [*rows]  # All texts must be known before the first is shortened.
-    repeated: dict[str, int] = {}
-    for name in parts.columns:
-        texts = [row[name] for *_, row in records if isinstance(row.get(name), str)]
-        if lines := repeated_lines(texts, earlier):
-            rows.report.notes.append(_repetition(name, lines, drop))
-            repeated |= lines
-    rows.report.repeated += repeated
     known: set[str] = set()  # ids
-    for line, number, row in records:
-        bodies = {n: row[n] for n in parts.columns if drop and isinstance(row.get(n), str)}
-        shorter = {n: without_lines(text, repeated) for n, text in bodies.items()}
-        if text := rows.question(line, row | shorter if shorter else row, parts):
+    entries = []
+    cells = []  # of each entry, its texts by column
+    for line, number, row in rows:
+        if text := rows.question(line, row, parts):
             own = id_text(row.get(key)) if key else str(number)
             if not has_words(cleaned(text)):  # No model has a vector of markup alone.
                 rows.report.add("wordless", [line])
@@ -165,49 +164,50 @@ def _entries(
             else:
                 known.add(own)
                 others = {n: json_value(v) for n, v in row.items() if n not in used}
-                yield text, own, others, number
+                entries.append((text, own, others, number))
+                cells.append([row.get(name) or "" for name in parts.columns])
+    compared, repeated = _compared(
+        rows, parts, [entry[0] for entry in entries], cells, keeps, earlier
+    )
+    return [(*entry, text) for entry, text in zip(entries, compared)], repeated
 
 
-def _lines(text: str) -> list[tuple[str, str]]:
-    """The lines of a text, each with its key before it; some tags of HTML end a line too."""
-    lines = _LINE_END.sub(r"\g<0>\n", text).splitlines()
-    return [(" ".join(cleaned(line).split()).casefold(), line) for line in lines]
+def _compared(
+    rows: Rows,
+    parts: Parts,
+    texts: list[str],
+    cells: list[list[str]],
+    keeps: bool,
+    earlier: Repeated | None,
+) -> tuple[list[str], Repeated]:
+    """What is compared of each question, and what the list repeats, with a note on it."""
+    if keeps:
+        return texts, Repeated()
+    is_joined = len(parts.columns) > 1 or parts.words
+    repeated = Repeated()
+    columns = []
+    for at, name in enumerate(parts.columns):
+        column = [row[at] for row in cells]
+        # What mail repeats, such as quoted headers, is known by its rules, and goes as a whole.
+        column = [plain(text) if is_joined or is_long(text) else text for text in column]
+        own = find_repeated(column) if earlier is None else earlier
+        if own:
+            if earlier is None:
+                rows.report.notes.append(repetition_note(name, own, len(column)))
+            column = list(map(own.without, column))
+            repeated.update(own)
+        columns.append(column)
+    if not is_joined:
+        return columns[0], repeated
+    joined = [" ".join(_sentences(row).split()[: parts.words]) for row in zip(*columns)]
+    return [text if has_words(text) else whole for text, whole in zip(joined, texts)], repeated
 
 
-def repeated_lines(texts: Sequence[str], known: Collection[str] = ()) -> dict[str, int]:
-    """The lines that stand in more than 1 % of at least 100 texts, the most frequent first.
-
-    Lines are equal but for case, blanks and markup. A line counts once for each text; a text of one line
-    does not count: a question that many people ask is no signature. A line of an earlier list, one of
-    `known`, is repeated however seldom it stands here. Each line, as the last text with it has it, comes
-    with the number of texts that have it.
-    """
-    counts: Counter[str] = Counter()
-    shown: dict[str, str] = {}
-    for text in (text for text in texts if "<" in text or len(text.splitlines()) > 1):
-        lines = {key: line.strip() for key, line in _lines(text) if key}
-        if len(lines) > 1:
-            long = {k: line for k, line in lines.items() if len(k.split()) >= LEAST_WORDS}
-            counts.update(long.keys())
-            shown |= long
-    least = max(SHARE * len(texts), LEAST_TIMES) if len(texts) >= LEAST_TEXTS else len(texts)
-    keys = {key for line in known for key, _ in _lines(line)}
-    return {shown[k]: count for k, count in counts.most_common() if count > least or k in keys}
-
-
-def without_lines(text: str, lines: Collection[str]) -> str:
-    """The text without the lines of `repeated_lines`; a text of nothing else stays as it is."""
-    keys = {key for line in lines for key, _ in _lines(line)}
-    rest = [line for key, line in _lines(text) if key not in keys]
-    return "\n".join(rest) if any(map(str.strip, rest)) else text
-
-
-def _repetition(name: str, lines: dict[str, int], drop: bool) -> str:
-    """A note on the lines that stand in many bodies."""
-    shown = ", ".join(f"{cleaned(line)[:40]!r} ({n:,})" for line, n in [*lines.items()][:3])
-    head = f"{len(lines):,} line{'s' * (len(lines) > 1)} repeated in more than 1 % of {name}"
-    how = "left out" if drop else "--drop-repeated leaves such lines out"
-    return f"{head}, such as {shown}: {how}"
+def _sentences(texts: Sequence[str]) -> str:
+    """Texts in a row, each with a mark at its end: an encoder reads a title as a sentence of its own."""
+    full = [text.strip() for text in texts if text.strip()]
+    ended = [text if text[-1] in SENTENCE_ENDS else f"{text}." for text in full[:-1]]
+    return " ".join([*ended, *full[-1:]])
 
 
 def _question_parts(rows: Rows, column: str | None) -> tuple[str, Parts | None]:

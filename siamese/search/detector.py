@@ -17,9 +17,10 @@ import numpy as np
 from siamese.compat.progress import progress_bar
 from siamese.data.arguments import as_number, whole_number
 from siamese.data.readers.tables import text_list
-from siamese.data.text import cleaned, has_words, straightened, without_greeting
+from siamese.data.text import cleaned, has_words, straightened
 from siamese.data.tokenizer import word_tokenize
 from siamese.data.vocabulary import Vocabulary
+from siamese.data.wrapping import plain
 from siamese.errors import ArgumentError
 from siamese.evaluation.thresholds import COURSE_THRESHOLD, fit_threshold
 from siamese.nn.encoder import Encoder, TowerConfig, powers_of_two
@@ -277,13 +278,13 @@ class DuplicateDetector(Decisions):
         return vectors[[places[text] for text in texts]]
 
     def as_read(self, text: str) -> str:
-        """A question as the parts read it: cleaned, straightened, without greeting, and slips set right.
+        """A question as the parts read it: `plain`, straightened, and slips set right.
 
         A tower that tells case apart, as the course's, reads every letter.
         """
         if self.vocabulary is not None and not self.vocabulary.folded:
             return cleaned(text) if self.encoder else text
-        text = straightened(without_greeting(cleaned(text)))
+        text = straightened(plain(text))
         return self.encoder.respelled(text) if self.encoder else text
 
     def _read(self, texts: Sequence[str]) -> tuple[list[str], Any]:
@@ -396,7 +397,7 @@ class DuplicateDetector(Decisions):
             return any(w in self.vocabulary and has_words(w) for w in words)
 
         def is_unknown(text: str) -> bool:
-            if self.encoder and not self.encoder.unread(without_greeting(cleaned(text))):
+            if self.encoder and not self.encoder.unread(plain(text)):
                 return False
             if self.tower is None:
                 return True

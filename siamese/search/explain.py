@@ -7,7 +7,8 @@ import re
 from typing import Any, NamedTuple
 
 from siamese.data.readers.tables import text_list
-from siamese.data.text import cleaned, normalized, straightened, without_greeting
+from siamese.data.text import cleaned, normalized, straightened
+from siamese.data.wrapping import plain
 from siamese.errors import DataError
 from siamese.search.detector import MAX_TOKENS, DuplicateDetector
 from siamese.search.display import harmless, rounded
@@ -74,10 +75,10 @@ def explain(detector: DuplicateDetector, question1: str, question2: str) -> Expl
 
     Source: the occlusion of Zeiler and Fergus (2014), for words: Li, Monroe and Jurafsky (2016).
     """
-    asked = map(cleaned, text_list([question1, question2], "explain"))
-    if detector.vocabulary is None or detector.vocabulary.folded:  # as `DuplicateDetector.as_read`
-        asked = map(without_greeting, asked)
-    words = [text.split()[:MAX_TOKENS] for text in asked]
+    asked = text_list([question1, question2], "explain")
+    is_plain = detector.vocabulary is None or detector.vocabulary.folded
+    read = plain if is_plain else cleaned  # as `DuplicateDetector.as_read`
+    words = [read(text).split()[:MAX_TOKENS] for text in asked]
     if [] in words:
         name = f"question{words.index([]) + 1}"
         raise DataError(f"{name} has no words, so there is nothing to explain.")

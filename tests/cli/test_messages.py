@@ -25,6 +25,7 @@ WRITE = {"train", "threshold", "import-weights", "predict", "match", "duplicates
 # Where a string stands -> the commands that may print it.
 PRINTED_BY = {
     "data/questions.py": LISTS,
+    "data/repeated.py": LISTS,
     "data/readers": {*LISTS, *PAIRS},
     "data/pairs.py": PAIRS,
     "data/pairs.py: split": {"train"},

@@ -338,21 +338,34 @@ def test_an_index_is_added_to_from_the_columns_that_it_was_built_of(run, refused
     refused(["duplicates", "a.db", "--column", "text"], "a.db is an index, which is read as it is")
 
 
-@pytest.mark.parametrize("command, body", [("build", "body"), ("add", "Notiz")])
-def test_repeated_lines_are_left_out_of_a_few_new_texts(run, command, body):
-    posts = [f'how far {n},"I ask.\nSent from my phone"' for n in range(120)]
+@pytest.mark.parametrize("body", ["body", "Notiz"])
+def test_what_a_list_repeats_is_left_out_of_additions_and_queries(run, body):
+    posts = [f'how far {n},"I ask {n} times.\nRead aloud by my phone"' for n in range(120)]
     Path("a.csv").write_text("\n".join([f"title,{body}", *posts]))
-    Path("b.csv").write_text(f'title,{body}\nhow old,"I know.\nsent from  my phone"\n')
-    flags, column = ["--drop-repeated"], ["--column", f"title+{body}"]
-    build = ["index", "build", "a.csv", "--model", "model", "--output", "a.db"]
-    err = run(*build, *column, *flags * (command == "build"))[2]
-    assert f"1 line repeated in more than 1 % of {body}" in err and "phone' (120)" in err
-    assert ("--drop-repeated leaves such lines out" in err) == (command == "add")
-    flags *= command == "add"
-    assert "\n0,how old I know.," in run("match", "b.csv", "a.db", *column, *flags)[1]
-    assert run("index", "add", "a.db", "b.csv", *flags)[0] == 0
+    Path("b.csv").write_text(f'title,{body}\nhow old,"I know.\nread aloud by my phone"\n')
+    column = ["--column", f"title+{body}"]
+    err = run("index", "build", "a.csv", "--model", "model", "--output", "a.db", *column)[2]
+    assert "read aloud by my phone' (120)" in err and "--keep-repeated" in err
+    match = ["match", "b.csv", "a.db", *column]
     with QuestionIndex.open(Path("a.db")) as index:
-        assert index.entries[-1]["question"] == "how old I know."
+        expected = index.detector.similarity("how far 1. I ask 1 times.", "how old. I know.")
+    score = json.loads(run(*match, "--json", "-k", "120")[1])["rows"]
+    assert {row["match_id"]: row for row in score}["1"]["similarity"] == pytest.approx(expected)
+    assert run("index", "add", "a.db", "b.csv")[0] == 0
+    with QuestionIndex.open(Path("a.db")) as index:
+        assert index.entries[-1]["question"] == "how old I know.\nread aloud by my phone"
+        vector = index.detector.encode("how old. I know.")
+        assert index.vectors[-1] == pytest.approx(vector, abs=1e-6)
+
+
+def test_what_a_list_repeats_is_compared_on_request(run):
+    posts = [f'how far {n},"I ask {n} times.\nRead aloud by my phone"' for n in range(120)]
+    Path("a.csv").write_text("\n".join(["title,body", *posts]))
+    build = ["index", "build", "a.csv", "--model", "model", "--output", "a.db", "--keep-repeated"]
+    assert "phone" not in run(*build)[2]
+    with QuestionIndex.open(Path("a.db")) as index:
+        texts = [entry["question"] for entry in index.entries]
+        assert index.vectors == pytest.approx(index.detector.encode(texts), abs=1e-6)
 
 
 def test_match_two_lists(run, rows):

@@ -8,7 +8,6 @@ import unicodedata
 import zlib
 from collections import defaultdict
 from collections.abc import Mapping
-from itertools import count
 
 import nltk
 import pytest
@@ -19,7 +18,6 @@ from small_models import make_detector
 
 from siamese import DuplicateDetector, TrainConfig
 from siamese.data.pairs import read_pairs
-from siamese.data.questions import repeated_lines, without_lines
 from siamese.data.text import cleaned, folded, normalized, without_greeting
 from siamese.data.tokenizer import fast_path, word_tokenize
 from siamese.data.vocabulary import Vocabulary, tokenize_questions
@@ -148,38 +146,6 @@ def test_every_model_but_the_courses_reads_folded_text():
         assert lengths.as_read(one) == other == course.as_read(other) != course.as_read(one)
     assert lengths.similarity("A", "a") < 0.9  # An encoder gets the case as it is.
     assert TrainConfig.preset("best").folded and not TrainConfig().folded
-
-
-SIGNATURE, TEMPLATE = "Sent from my phone", "### What did you expect?"
-NUMBERS = count()
-
-
-def posts(size, *lines):
-    return ["\n".join([f"How do I solve number {next(NUMBERS)}?", *lines]) for _ in range(size)]
-
-
-def test_what_counts_as_a_repeated_line():
-    for texts, expected in (
-        (posts(450, SIGNATURE) + posts(6, TEMPLATE) + posts(143), {SIGNATURE: 450, TEMPLATE: 6}),
-        (posts(450, SIGNATURE) + posts(6, TEMPLATE) + posts(144), {SIGNATURE: 450}),  # just 1 %
-        (posts(120) + posts(2, TEMPLATE), {}),  # two duplicates may share a line
-        (posts(99, SIGNATURE), {}),
-        (posts(200, "Hello all", "Thanks", ""), {}),
-        ([SIGNATURE + "\n"] * 200, {}),  # a text of one line
-        (posts(100, "  SENT  from my phone") + posts(100, SIGNATURE + " \r"), {SIGNATURE: 200}),
-        ([f"<p>Why {n}?</p><p>{SIGNATURE}</p>" for n in range(200)], {f"<p>{SIGNATURE}</p>": 200}),
-    ):
-        assert repeated_lines(texts) == expected
-
-
-def test_lines_are_left_out_whatever_their_blanks_and_case():
-    for text, expected in (
-        (f"Why?\n {TEMPLATE} \nBecause.\nSENT from  my phone", "Why?\nBecause."),
-        (f"Why?<br>{SIGNATURE}<br/>", "Why?<br>"),
-        ("Sent from my phone or not?", "Sent from my phone or not?"),
-        (f"{SIGNATURE}\n\n{TEMPLATE}", f"{SIGNATURE}\n\n{TEMPLATE}"),  # nothing else
-    ):
-        assert without_lines(text, [SIGNATURE, TEMPLATE]) == expected
 
 
 PIECES = (

@@ -13,10 +13,13 @@ from collections.abc import Callable
 import pytest
 
 from siamese.data.clusters import as_models_read
-from siamese.data.questions import read_questions, repeated_lines, without_lines
+from siamese.data.mail import without_mail
+from siamese.data.questions import read_questions
 from siamese.data.readers.columns import read_spec
+from siamese.data.repeated import Repeated, find_repeated
 from siamese.data.text import cleaned, folded, normalized, without_greeting
 from siamese.data.tokenizer import word_tokenize
+from siamese.data.wrapping import plain
 from siamese.errors import SiameseError
 from siamese.evaluation.asking import shown
 from siamese.search.display import harmless
@@ -32,7 +35,7 @@ TRIES = 12  # of a measurement, since other programs disturb it
 UNITS = 25  # random ones for each function
 
 # Parts of units, with blanks between them.
-MARKUP, MAIL, WORDS, OTHERS = (
+MARKUP, MAIL, WORDS, OTHERS, WRAPS, MARKS_OF_MAIL = (
     parts.split(" ")
     for parts in (
         "< a b p > </ <a <br <p> </p> <a\thref='x'> <style> </style <script <head> <!-- --> <![if / ="
@@ -40,10 +43,24 @@ MARKUP, MAIL, WORDS, OTHERS = (
         "hi hello dear re: fwd: [1] all team thx thanks cheers regards help , . ! ? : many kind please",
         "a A Ab I to from vs the 1 1,0 .5 h264 a.b n't 's can not no -- ... … U.S. Mr. ’ “ ` `` '' _ % $",
         "é ü 日 한 क \u0301 \u0323 \u3099 \u0f73 \uff9e ﬁ ﷺ İ ½ \u200b \x1b[ 1; \x00 _x000D_ \u2028 \ud83d",
+        "* ** _ __ ~~ ` ``` [ ] ( ) [b] [/b] [url=a] {code} {{ }} [a](http://b) | # > - 1. 1) SUP-311:"
+        " [#12] [bug] How Is \" ' = == === ++ « “ ” h1. q: (solved) http://a <http://a> ^ \\ : –",
+        "hello, hi thanks regards best --- _____ > ps: a : 1 @",
     )
 )
 BLANKS = [" ", "  ", "\t", "\n", "\r", "\x0b", "\xa0"]
 TABLE = ["a,", '"', '""', '","', ";", "\t", "|", "{", "[", '{"a":', "sep=", ":", "+", "a:1", "<tr>"]
+MAILS = [
+    *MARKS_OF_MAIL,
+    "-- ",
+    "> a",
+    "On 1 a wrote:",
+    "am 1 schrieb",
+    "From: a",
+    "To: b",
+    "Sent from my a",
+    "original message",
+]
 TEXT = [*MARKUP, *MAIL, *WORDS, *OTHERS, *BLANKS]
 
 use = find_encoder("use")
@@ -55,8 +72,9 @@ def differences_of(text: str) -> None:
 
 
 def lines_of(text: str) -> None:
-    repeated_lines([text] * 2, known=[text[:100]])
-    without_lines(text, ["three plain words"])
+    find_repeated([text] * 5)
+    known = {"a": 1, "[a]": 1}
+    Repeated(known, known, known).without(text)
 
 
 FUNCTIONS: dict[str, tuple[Callable[[str], object], list[str]]] = {
@@ -75,6 +93,10 @@ FUNCTIONS: dict[str, tuple[Callable[[str], object], list[str]]] = {
     "asked": (lambda text: shown(text, text), TEXT),
     "display": (harmless, OTHERS),
     "lines": (lines_of, [*MARKUP, *BLANKS]),
+    "tags of titles": (lines_of, [*WRAPS, *BLANKS]),
+    "mail": (without_mail, [*MAILS, *BLANKS, "\n", "\n", "\n"]),
+    "wrapped": (plain, [*WRAPS, *BLANKS]),
+    "wrapped mail": (plain, [*WRAPS, *MAILS, *MARKUP, "\n", "\n"]),
     "columns": (lambda text: read_spec(text, ["a"]), [*TABLE, *OTHERS]),
 }
 # What once took quadratic time or longer: a beginning, a unit, an end.
@@ -127,6 +149,26 @@ ONCE_SLOW = {
         ("", ") ", "x"),
     ],
     "clusters": [("a", " ", "x")],
+    "mail": [
+        ("a\n", "thanks\n", "a?"),
+        ("a\n", "thanks\n\n", "a?"),
+        ("a\n", "On 1 a wrote:\n>\n", "x"),
+        ("a\n", "On 1\n", "wrote:"),
+        ("a\nregards\n", "a:\n", "x"),
+        ("a\n", "From: a\n\n", "x"),
+    ],
+    "wrapped": [
+        ("", "*a", "x"),
+        ("", "**a ", "x"),
+        ("", "[a](http://a", "x"),
+        ("", "[b]", "x"),
+        ("", "[b]a[/b]", "x"),
+        ("", "{code}a", "x"),
+        ("[", "#", "1"),
+        ("", "[#1] ", "x"),
+        ("`a <", "http://a", "x"),
+        ("a", "\n===", "\n"),
+    ],
     "columns": [(":", "1", "x"), ("", "+", "x")],
 }
 

@@ -160,11 +160,11 @@ def test_what_others_read_cannot_be_overwritten(tmp_path, name, state):
 
 
 def test_what_an_index_returns_is_the_caller_s_own(detector):
-    reading = {"compared": "title", "repeated": ["a line"]}
+    reading = {"compared": "title", "repeated": {"lines": {"a line": 9}}}
     index = QuestionIndex.build(
         detector, ["how far", "rice"], columns=[{"n": [1]}] * 2, reading=reading
     )
-    index.reading["repeated"].append("another line")
+    index.reading["repeated"]["lines"].clear()
     index.entries[0]["columns"]["n"].append(2)
     index.entries.clear()
     index.search("rice")[0].columns["n"].append(3)

@@ -28,7 +28,6 @@ class ReadReport:
     columns: list[str] = field(default_factory=list)  # their names, as the file has them
     rows: int = 0  # data rows read so far
     findings: dict[str, list[int]] = field(default_factory=dict)  # a key of `KINDS` -> its lines
-    repeated: list[str] = field(default_factory=list)  # lines that stand in many bodies of a list
     notes: list[str] = field(default_factory=list)  # other remarks, in words
 
     def __post_init__(self) -> None:

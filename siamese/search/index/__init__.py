@@ -17,10 +17,12 @@ from siamese.compat.atomic import refuse_existing
 from siamese.data.arguments import as_number, one_of, whole_number
 from siamese.data.pairs import QuestionPairs
 from siamese.data.readers.tables import json_value, text_list
+from siamese.data.repeated import Repeated
 from siamese.data.text import has_words
 from siamese.errors import ArgumentError, CheckpointError, SiameseError
 from siamese.search import model_file
 from siamese.search.detector import DuplicateDetector
+from siamese.search.encoders import valid_unicode
 from siamese.search.groups import linked_labels
 from siamese.search.index import rows as rows_of
 from siamese.search.index import stored_groups
@@ -46,6 +48,19 @@ from siamese.search.index.stored_groups import Snapshot
 from siamese.search.local import local_means
 
 __all__ = ["Added", "Hit", "QuestionIndex", "Snapshot"]
+
+
+def _as_compared(
+    questions: list[str], compared: Sequence[str] | None, reading: Mapping[str, Any] | None
+) -> list[str]:
+    """What is compared of questions: as given, or without what the index's list repeats."""
+    if compared is None:
+        repeated = Repeated.from_json((reading or {}).get("repeated"))
+        return list(map(repeated.without, questions)) if repeated else questions
+    texts = text_list(compared, "the index")
+    if len(texts) != len(questions):
+        raise ArgumentError(f"{len(texts)} compared texts for {len(questions)} questions.")
+    return list(map(valid_unicode, texts))
 
 
 class Added(NamedTuple):
@@ -122,6 +137,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         *,
         ids: Sequence[str | int] | None = None,
         columns: Sequence[Mapping[str, Any]] | None = None,
+        compared: Sequence[str] | None = None,
         path: str | os.PathLike | None = None,
         model: str | os.PathLike | None = None,
         reading: Mapping[str, Any] | None = None,
@@ -135,9 +151,11 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
           questions: the texts; equal ones may stand there several times.
           ids: an id of each (text or int, all different); numbers from 0 where None.
           columns: other columns of each question, JSON values, or None.
+          compared: what is compared of each question, `QuestionList.compared`; the questions where None.
           path: the file to make; None for memory.
           model: the path of the saved model, which the file names so that `open` finds it.
-          reading: how the list was read, which the file keeps for what is added.
+          reading: how the list was read, which the file keeps for what is added; under 'repeated' what was
+            left out of its texts (`Repeated.to_json`), which is left out of queries and additions too.
           overwrite: replace an index that the file holds, at once and as a whole; its threshold and its
             answers go.
           show_progress: show a bar while questions are encoded.
@@ -150,12 +168,13 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         if not isinstance(detector, DuplicateDetector):
             model, detector = detector, DuplicateDetector.load(detector)
         questions, ids, columns = rows_of.checked(questions, ids, columns)
+        texts = _as_compared(questions, compared, reading)
         if path is not None:
             model_file.check_encoder(detector)
             if not overwrite and os.path.isfile(path) and os.path.getsize(path):
                 refuse_existing(path)  # Before the work, too.
         places = range(len(questions))
-        vectors = rows_of.encoded(detector, questions, places, show_progress=show_progress)
+        vectors = rows_of.encoded(detector, texts, places, show_progress=show_progress)
         with IndexFile(path, create=True).closed_by_errors() as file:
             with file.made(overwrite) as db:
                 facts = model_file.index_facts(detector, path, model)
@@ -190,21 +209,24 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         *,
         ids: Sequence[str | int] | None = None,
         columns: Sequence[Mapping[str, Any]] | None = None,
+        compared: Sequence[str] | None = None,
     ) -> Added:
         """Adds questions, all or none; they are on disk when it returns.
 
         A question that is stored under its id with the same text and columns is skipped; another text, or
         other columns, replace the stored ones. Without ids a question is skipped where a stored one has
         the same text but for case, blanks and quotes; the others get the next free numbers. Where the
-        index has groups, each new question joins the one that fits best. Errors are those of `build`.
+        index has groups, each new question joins the one that fits best. `compared` is that of `build`;
+        where it is None, what the index's own list repeats is left out. Errors are those of `build`.
         """
         texts = [questions] if isinstance(questions, str) else questions
         questions, ids, columns = rows_of.checked(texts, ids, columns)
+        read = _as_compared(questions, compared, self.reading)
         vectors: dict[int, np.ndarray] = {}
 
         def encode(places: list[int]) -> None:
             late = [at for at in places if at not in vectors]
-            vectors.update(zip(late, rows_of.encoded(self._model, questions, late)))
+            vectors.update(zip(late, rows_of.encoded(self._model, read, late)))
 
         with self._moment() as (db, _):
             new, *_ = rows_of.compared(db, questions, ids, columns)
@@ -376,7 +398,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         k = whole_number(k, "k", 1)
         one_of(mode, "mode", MODES)
         asked = [questions] if isinstance(questions, str) else text_list(questions, "search")
-        queries = self._model.encode(asked)
+        queries = self._model.encode(_as_compared(asked, None, self.reading))
         words = [[] if mode == "vectors" else words_in(text) for text in asked]
         weight = self.vector_weight if vector_weight is None else vector_weight
         weight = as_number(weight, "vector_weight", 0, 1)

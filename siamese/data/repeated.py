@@ -1,0 +1,214 @@
+"""What many texts of a list repeat, such as signatures, templates and tags before titles."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from siamese.data.text import cleaned
+
+SHARE = 0.01  # A line or a tag in more of the texts than this is repeated.
+LEAST_TEXTS = 100  # A shorter list has no repeated lines.
+LEAST_TIMES = 5  # More texts than this have it.
+MOST = 0.5  # A tag of so many of the texts is repeated however short the list,
+FEW_TEXTS = 5  # of at least so many texts.
+NAMED = 0.2  # A word and a colon before so many titles says what all of them are.
+SHOWN = 40  # characters of a line in a note
+MOST_TAGS = 6  # before or after one title
+LONGEST_TAG = 60  # characters
+
+LINE_END = re.compile(r"<br\s*+/?>|</(?:div|li|p|td|tr|h[1-6])\s*+>", re.IGNORECASE)
+_DIGITS = re.compile(r"\d++(?:[.,:/\- ]\d++)*+")
+_BRACKETS = re.compile(
+    r"\s*+(\[[^\[\]\n]{1,60}+\]|\([^()\n]{1,60}+\)|\{[^{}\n]{1,60}+\}|<[^<>\n]{1,60}+>)\s*+[:\-–|]?\s*+"
+)
+_NAME = re.compile(
+    r"\s*+([^\W\d_][\w#./&+-]*+(?: (?![-–]+ )[\w#./&+-]++){0,2}+)(?:\s?+:|\s[-–|»>]{1,2}+)\s++"
+)
+MARKS_AFTER = (" - ", " – ", " | ", " · ", " « ")  # before a name at a title's end
+
+
+@dataclass
+class Repeated:
+    """What is left out of the texts of a list before they are compared; all by keys, digits masked."""
+
+    lines: dict[str, int] = field(
+        default_factory=dict
+    )  # each with the number of texts that have it
+    before: dict[str, int] = field(default_factory=dict)  # tags at the start of titles
+    after: dict[str, int] = field(default_factory=dict)  # and at their end
+
+    def __bool__(self) -> bool:
+        return bool(self.lines or self.before or self.after)
+
+    def update(self, other: Repeated) -> None:
+        """Takes over what another column repeats."""
+        for name, counts in vars(other).items():
+            getattr(self, name).update(counts)
+
+    def without(self, text: str) -> str:
+        """The text without what is repeated; one that is nothing else stays as it is."""
+        rest = text
+        if self.lines and is_long(text):
+            rest = "\n".join(line for line in lines_of(text) if line_key(line) not in self.lines)
+            rest = rest if _has_words(rest) else text
+        if self.before or self.after:
+            bare = self._without_tags(rest)
+            rest = bare if _has_words(bare) else rest
+        return rest
+
+    def _without_tags(self, text: str) -> str:
+        start, end = 0, len(text)
+        for key, stop in tags_before(text) if self.before else ():
+            if key not in self.before:
+                break
+            start = stop
+        for key, stop in tags_after(text) if self.after else ():
+            if key not in self.after or stop <= start:
+                break
+            end = stop
+        return text[start:end].strip() if (start, end) != (0, len(text)) else text
+
+    def to_json(self) -> dict[str, Any]:
+        """As values of JSON, for `from_json`."""
+        return {name: counts for name, counts in vars(self).items() if counts}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any] | None) -> Repeated:
+        """What `to_json` made; nothing of None."""
+        return cls(**{name: dict(counts) for name, counts in (values or {}).items()})
+
+
+def find_repeated(texts: Sequence[str]) -> Repeated:
+    """What stands in more than 1 % of at least 100 texts, the most frequent first.
+
+    Lines are equal but for case, blanks, markup and digits. A line counts once for each text; a text of one
+    line does not count: a question that many people ask is no signature. Nor does a line that is all that
+    most of its texts would have left. Tags before and after titles, "[Bug][Release 7] ...", count likewise;
+    one that most texts have is repeated in a short list, too.
+    """
+    return Repeated(_repeated_lines(texts), *_repeated_tags(texts))
+
+
+def _repeated_lines(texts: Sequence[str]) -> dict[str, int]:
+    if len(texts) < LEAST_TEXTS:
+        return {}
+    least = max(SHARE * len(texts), LEAST_TIMES)
+    counts: Counter[str] = Counter()
+    keys_of = []
+    for text in texts:
+        if is_long(text):
+            keys = list(dict.fromkeys(filter(None, map(line_key, lines_of(text)))))
+            if len(keys) > 1:
+                counts.update(keys)
+                keys_of.append(keys)
+    repeated = {key for key, count in counts.items() if count > least}
+    # The rarest line of a text that would have none left is its question.
+    asked: Counter[str] = Counter()
+    for keys in keys_of:
+        if repeated.issuperset(keys):
+            asked[min(keys, key=counts.__getitem__)] += 1
+    repeated -= {key for key, count in asked.items() if 2 * count > counts[key]}
+    return {key: count for key, count in counts.most_common() if key in repeated}
+
+
+def _repeated_tags(texts: Sequence[str]) -> tuple[dict[str, int], dict[str, int]]:
+    both = []
+    for tags in (tags_before, tags_after):
+        counts: Counter[str] = Counter()
+        for text in texts:
+            if not is_long(text):
+                counts.update({key for key, _ in tags(text)})
+        both.append({k: n for k, n in counts.most_common() if _is_repeated_tag(k, n, len(texts))})
+    return both[0], both[1]
+
+
+def _is_repeated_tag(key: str, count: int, size: int) -> bool:
+    if count >= FEW_TEXTS and count > MOST * size:
+        return True
+    # A bare word, "Printer: ...", may say what the question is about.
+    share = SHARE if key[0] in "[({<" or "0" in key else NAMED
+    return size >= LEAST_TEXTS and count > LEAST_TIMES and count > share * size
+
+
+def is_long(text: str) -> bool:
+    """Whether a text has several lines."""
+    return "\n" in text or "\r" in text or ("<" in text and LINE_END.search(text) is not None)
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text; some tags of HTML end a line, too."""
+    if "<" in text:
+        text = LINE_END.sub("\\g<0>\n", text)
+    return text.splitlines()
+
+
+def line_key(line: str) -> str:
+    """What lines are compared by: without differences of case, blanks, markup and digits."""
+    if "<" in line or "&" in line or not line.isascii():
+        line = cleaned(line)
+    return " ".join(_masked(line).split())
+
+
+def _masked(text: str) -> str:
+    return _DIGITS.sub("0", text.casefold())
+
+
+def tags_before(text: str) -> Iterable[tuple[str, int]]:
+    """The tags at a text's start, "[Bug]" or "Name:", each as its key and where it ends."""
+    start = 0
+    for _ in range(MOST_TAGS):
+        tag = _BRACKETS.match(text, start) or _NAME.match(text, start, start + LONGEST_TAG)
+        if not tag or tag.end() >= len(text):
+            return
+        start = tag.end()
+        yield " ".join(_masked(tag[1]).split()) + (":" if tag.re is _NAME else ""), start
+
+
+def tags_after(text: str) -> Iterable[tuple[str, int]]:
+    """The tags at a text's end, "[Bug]" or "- Name", each as its key and where it starts."""
+    end = len(text.rstrip())
+    for _ in range(MOST_TAGS):
+        close = text[end - 1 : end]
+        opening = {"]": "[", ")": "(", "}": "{"}.get(close)
+        low = max(0, end - LONGEST_TAG - 2)
+        if opening:
+            start = text.rfind(opening, low, end)
+            if start <= 0 or "\n" in text[start:end]:
+                return
+            key = text[start:end]
+        else:
+            start = max(text.rfind(mark, low, end) for mark in MARKS_AFTER)
+            if start <= 0 or "\n" in text[start:end]:
+                return
+            key = text[start:end]
+        end = len(text[:start].rstrip())
+        if not end:
+            return
+        yield " ".join(_masked(key).split()), end
+
+
+def _has_words(text: str) -> bool:
+    return any(map(str.isalnum, text))
+
+
+def repetition_note(name: str, repeated: Repeated, size: int) -> str:
+    """A note on what is left out of the texts of a column, in words."""
+    kinds = []
+    for counts, noun in (
+        (repeated.lines, "line"),
+        (repeated.before, "beginning"),
+        (repeated.after, "ending"),
+    ):
+        if counts:
+            shown = ", ".join(
+                f"{key[:SHOWN]!r} ({count:,})" for key, count in [*counts.items()][:3]
+            )
+            kinds.append(f"{len(counts):,} {noun}{'s' * (len(counts) > 1)}, such as {shown}")
+    return (
+        f"not compared, since many of the {size:,} texts of {name} have them (digits count as 0): "
+        f"{'; '.join(kinds)}. --keep-repeated compares them (in Python: keep_repeated=True)"
+    )
