@@ -23,7 +23,6 @@ from siamese.errors import ArgumentError, CheckpointError, SiameseError
 from siamese.search import model_file
 from siamese.search.detector import DuplicateDetector
 from siamese.search.encoders import valid_unicode
-from siamese.search.groups import linked_labels
 from siamese.search.index import rows as rows_of
 from siamese.search.index import stored_groups
 from siamese.search.index.file import (
@@ -45,7 +44,6 @@ from siamese.search.index.ranking import (
 )
 from siamese.search.index.rows import State
 from siamese.search.index.stored_groups import Snapshot
-from siamese.search.local import local_means
 
 __all__ = ["Added", "Hit", "QuestionIndex", "Snapshot"]
 
@@ -221,7 +219,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         """
         texts = [questions] if isinstance(questions, str) else questions
         questions, ids, columns = rows_of.checked(texts, ids, columns)
-        read = _as_compared(questions, compared, self.reading)
+        read = _as_compared(questions, compared, self._reading())
         vectors: dict[int, np.ndarray] = {}
 
         def encode(places: list[int]) -> None:
@@ -270,8 +268,11 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
     @steady
     def reading(self) -> dict[str, Any]:
         """How its file was read: the flags, the repeated lines, and the columns that are compared."""
+        return copy.deepcopy(self._reading())
+
+    def _reading(self) -> dict[str, Any]:
         with self._moment() as (_, view):
-            return copy.deepcopy(view.facts["reading"])
+            return view.facts["reading"]
 
     @property
     def vector_weight(self) -> float:
@@ -290,31 +291,29 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         model knows are in no group but by an answer. The threshold is that of the stored groups where it is
         None, else the index's own. ArgumentError where the stored ones were made with another threshold.
         """
-        with self._moment() as (db, view):
-            state, detector, stored = view.state, view.detector, view.facts.get("grouping")
-            if stored and not regroup:
-                linked, cut = stored_groups.read_labels(db, state, threshold)
-                return stored_groups.snapshot(db, state, detector, linked, cut)
-            texts = [text for (text,) in db.execute("select text from question order by row")]
-        cut = stored_groups.Cut(*detector.list_cut)
-        if threshold is not None:
-            cut = stored_groups.Cut(as_number(threshold, "threshold", -1, 1))
-        elif cut.weight:
-            cut = cut._replace(means=local_means(state.vectors))
-        linked = linked_labels(state.vectors, texts, detector, cut.threshold, cut.shifts)
-        change = not self._file.read_only
-        with self._moment(change) as (db, view):
-            now = view.detector
-            is_fitted = (now.fit, now.list_cut) != (detector.fit, detector.list_cut)
-            anew = threshold is None and is_fitted  # meanwhile
-            if view.state.lineage is not state.lineage:
-                anew = True  # The file was exchanged meanwhile.
-            if not change and view.state is state:
-                return stored_groups.snapshot(db, state, view.detector, linked, cut)
-            if change and not anew:
-                # The end of a change adds the questions that have come meanwhile.
-                stored_groups.write_labels(db, state, linked, view.state, cut)
-        return self.grouped(threshold, regroup=regroup and anew)
+        for _ in attempts(5, pause=0):
+            with self._moment() as (db, view):
+                state, detector, stored = view.state, view.detector, view.facts.get("grouping")
+                if stored and not regroup:
+                    linked, cut = stored_groups.read_labels(db, state, threshold)
+                    return stored_groups.snapshot(db, state, detector, linked, cut)
+                texts = rows_of.texts_of(db, state)
+                if self._file.read_only:
+                    linked, cut = stored_groups.linked(state, texts, detector, threshold)
+                    return stored_groups.snapshot(db, state, detector, linked, cut)
+            linked, cut = stored_groups.linked(state, texts, detector, threshold)
+            with self._moment(change=True) as (db, view):
+                now = view.detector
+                is_fitted = (now.fit, now.list_cut) != (detector.fit, detector.list_cut)
+                anew = threshold is None and is_fitted  # meanwhile
+                # Of an exchanged file the groups are others, too.
+                if not anew and view.state.lineage is state.lineage:
+                    # The end of a change adds the questions that have come meanwhile.
+                    stored_groups.write_labels(db, state, linked, view.state, cut)
+                    regroup = False
+        raise CheckpointError(
+            f"{self._file.path} is being changed too often to group it. Try again."
+        )
 
     @steady
     def snapshot(self) -> Snapshot:
@@ -398,7 +397,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         k = whole_number(k, "k", 1)
         one_of(mode, "mode", MODES)
         asked = [questions] if isinstance(questions, str) else text_list(questions, "search")
-        queries = self._model.encode(_as_compared(asked, None, self.reading))
+        queries = self._model.encode(_as_compared(asked, None, self._reading()))
         words = [[] if mode == "vectors" else words_in(text) for text in asked]
         weight = self.vector_weight if vector_weight is None else vector_weight
         weight = as_number(weight, "vector_weight", 0, 1)
@@ -409,6 +408,8 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
                 if attempt.last:  # Changes come faster than it ranks: within one moment.
                     rankings = [*ranked(state, queries, stems, k, mode, weight)]
                     by_row = rows_of.hits_of(db, state, rankings)
+                    if by_row is None:
+                        raise sqlite3.DatabaseError("it has vectors of questions that it lacks")
                     break
             rankings = [*ranked(state, queries, stems, k, mode, weight)]
             with self._moment() as (db, view):

@@ -23,15 +23,19 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from siamese.compat.atomic import refuse_existing
+from siamese.data.repeated import Repeated
 from siamese.errors import CheckpointError
 
 APPLICATION, VERSION = 0x7369616D, 9  # "siam"
 # `user_version` is the version and a token.
 TOKENS = 1 << 24
+MOST_ROWS = 1 << 60
+LARGEST = 1 << 20  # numbers of a vector
 KEPT_TOKENS = 1000  # at least; a reader that misses more changes reads the whole file again
 PATIENCE = 60.0  # seconds of waiting for another process
 STEP = 0.2  # seconds of one attempt; Ctrl-C has its effect after it
@@ -102,6 +106,30 @@ def _is_encoder(value: Any) -> bool:
     )
 
 
+# What the commands read of the setting `reading`.
+READING: dict[str, type] = {
+    "column": str,
+    "id_column": str,
+    "compared": str,
+    "keep_repeated": bool,
+    "numbered": bool,
+    "repeated": dict,
+}
+
+
+def _is_reading(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    known = {name: value[name] for name in READING if value.get(name) is not None}
+    if not all(isinstance(own, READING[name]) for name, own in known.items()):
+        return False
+    counts = known.get("repeated", {})
+    names = {field.name for field in fields(Repeated)}
+    if not names.issuperset(counts) or not all(isinstance(own, dict) for own in counts.values()):
+        return False
+    return all(_is_whole(count) for own in counts.values() for count in own.values())
+
+
 def _is_grouping(value: Any) -> bool:
     if value is None:
         return True
@@ -115,11 +143,11 @@ def _is_grouping(value: Any) -> bool:
 # What each setting must be.
 SETTINGS: dict[str, Callable[[Any], bool]] = {
     "next_id": _is_whole,
-    "size": lambda value: _is_whole(value, 1),
+    "size": lambda value: _is_whole(value, 1) and value <= LARGEST,
     "model_checksum": _is_text,
     "model": lambda value: isinstance(value, list) and all(map(_is_text, value)),
     "encoder": _is_encoder,
-    "reading": lambda value: isinstance(value, dict),
+    "reading": _is_reading,
     "fit": lambda value: value is None or isinstance(value, dict),
     "grouping": _is_grouping,
 }
@@ -150,7 +178,10 @@ def last_row(db: sqlite3.Connection) -> int:
     """The last row that a question has had; 0 where there was none."""
     query = "select max(seq), (select max(row) from question) from sqlite_sequence"
     numbers = [number for number in db.execute(query).fetchone() if isinstance(number, int)]
-    return max(numbers, default=0)
+    last = max(numbers, default=0)
+    if last > MOST_ROWS:
+        raise sqlite3.DatabaseError(f"its last row is {last}")
+    return last
 
 
 # ---- What a file must be ----
@@ -513,10 +544,12 @@ class IndexFile:
         """Raises an error of SQLite's as a CheckpointError that says what to do."""
         try:
             yield
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # A message may quote damaged text.
             name = getattr(error, "sqlite_errorname", "")
             why = next(why for starts, why in PROBLEMS if name.startswith(starts))
-            raise CheckpointError(f"{self.path}: {why.format(error)}") from error
+            # It may quote what it read.
+            what = " ".join(str(error)[:200].encode("utf-8", "replace").decode().split())
+            raise CheckpointError(f"{self.path}: {why.format(what)}") from error
 
     def _check_open(self) -> None:
         if self._closed:
@@ -597,6 +630,8 @@ class IndexFile:
         last, base = db.execute(query, (own,)).fetchone()
         if not (isinstance(last, int) and isinstance(base, int)):
             raise self._exchanged()
+        if last > MOST_ROWS:
+            raise sqlite3.DatabaseError(f"its last change is {last}")
         db.execute("insert into change values (?, ?, ?)", (last + 1, token, base))
         db.execute(f"pragma user_version = {VERSION * TOKENS + token}")
         if last % KEPT_TOKENS == 0:

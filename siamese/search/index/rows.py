@@ -25,6 +25,7 @@ from siamese.search.index.file import last_row, settings, write_settings
 from siamese.search.index.ranking import WordCounts, stems_of
 
 INSIDE = "in (select value from json_each(?))"
+MOST_STEMS = 2**31 - 1
 AT_ONCE = 256  # vectors that are read together
 COUNTED_DIGITS = 18  # of an id that the numbers of later questions follow; longer ones are skipped
 SPARE = 1024  # vectors that have a place beside those there are, so that a few can be added
@@ -182,13 +183,23 @@ def entry(row: tuple) -> dict[str, Any]:
     return {"id": i, "question": text, "columns": values}
 
 
+def texts_of(db: sqlite3.Connection, state: State) -> list[str]:
+    """The texts of all questions; DatabaseError where they are others than the vectors are of."""
+    texts = [text for (text,) in db.execute("select text from question order by row")]
+    if len(texts) != len(state.rows) or not all(isinstance(text, str) for text in texts):
+        raise sqlite3.DatabaseError("it has not a text for each vector")
+    return texts
+
+
 def hits_of(
     db: sqlite3.Connection, state: State, rankings: list[np.ndarray]
 ) -> dict[int, tuple] | None:
-    """The questions at these places, by their rows; None where one of them is gone."""
+    """The questions at these places, by their rows, for `entry`; None where one of them is gone."""
     places = np.unique(np.concatenate([np.zeros(0, np.int64), *rankings]))
     rows = state.rows[places].tolist()
     by_row = {row[0]: row for row in rows_where(db, "row", rows)}
+    for row in by_row.values():
+        entry(row)  # It may be damaged.
     return by_row if len(by_row) == len(rows) else None
 
 
@@ -197,6 +208,8 @@ def stem_numbers(db: sqlite3.Connection, texts: Sequence[list[str]]) -> list[np.
     distinct = json.dumps(list({stem for stems in texts for stem in stems}))
     query = f"select stem, number from term where stem {INSIDE}"
     number_of = dict(db.execute(query, (distinct,)).fetchall())
+    if max(number_of.values(), default=0) > MOST_STEMS:
+        raise sqlite3.DatabaseError("its words have numbers that no word has")
     return [np.array([number_of[s] for s in stems if s in number_of], np.int32) for stems in texts]
 
 

@@ -8,11 +8,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from siamese.data.arguments import as_number
 from siamese.data.clusters import answer_key, check_answers
 from siamese.data.pairs import QuestionPairs
 from siamese.errors import ArgumentError
 from siamese.search.detector import DuplicateDetector
-from siamese.search.groups import Member, Rule, bound_labels, groups_of, join_groups
+from siamese.search.groups import (
+    Member,
+    Rule,
+    bound_labels,
+    groups_of,
+    join_groups,
+    linked_labels,
+)
 from siamese.search.index.file import settings, write_settings
 from siamese.search.index.rows import INSIDE, State, entry, rows_where
 from siamese.search.local import local_means
@@ -68,6 +76,8 @@ def snapshot(
 ) -> Snapshot:
     """An index as it is, with the groups of `read_labels`, made to obey the answers, if there are any."""
     entries, groups = [*map(entry, db.execute("select * from question order by row"))], []
+    if len(entries) != len(state.rows):
+        raise sqlite3.DatabaseError("it has not a vector for each question")
     if labels is not None:
         same, different = answered_places(db, state)
         rule = cut.rule(detector)
@@ -75,6 +85,18 @@ def snapshot(
         groups = groups_of(state.vectors, labels)
     threshold, weight = (None, 0.0) if cut is None else cut[:2]
     return Snapshot(entries, state.vectors, detector, groups, threshold, weight)
+
+
+def linked(
+    state: State, texts: list[str], detector: DuplicateDetector, threshold: float | None
+) -> tuple[np.ndarray, Cut]:
+    """New groups without the answers, as `read_labels` has them; by the detector where None is given."""
+    cut = Cut(*detector.list_cut)
+    if threshold is not None:
+        cut = Cut(as_number(threshold, "threshold", -1, 1))
+    elif cut.weight:
+        cut = cut._replace(means=local_means(state.vectors))
+    return linked_labels(state.vectors, texts, detector, cut.threshold, cut.shifts), cut
 
 
 def read_labels(
@@ -93,8 +115,7 @@ def read_labels(
             f"The index has groups with {how}. Make them again with {threshold}: "
             f"siamese duplicates INDEX --threshold {threshold} --regroup."
         )
-    grouped = db.execute("select row, first from grouped").fetchall()
-    places = np.searchsorted(state.rows, np.array(grouped, np.int64).reshape(-1, 2))
+    places = places_of(state, db.execute("select row, first from grouped").fetchall())
     labels = np.arange(len(state.rows))
     labels[places[:, 0]] = places[:, 1]
     return labels, Cut(cut, weight, _read_means(db, state) if weight else None)
@@ -107,6 +128,16 @@ def _read_means(db: sqlite3.Connection, state: State) -> np.ndarray:
     if not all(type(mean) is float and abs(mean) <= 1 for mean in means):
         raise sqlite3.DatabaseError("its means of local scaling are not numbers of all questions")
     return np.array(means, np.float32)
+
+
+def places_of(state: State, pairs: list[tuple]) -> np.ndarray:
+    """Pairs of rows as places in the index, int64 [pairs, 2]; DatabaseError where it lacks a row."""
+    if not all(type(row) is int for pair in pairs for row in pair):
+        raise sqlite3.DatabaseError("its groups hold something else than rows")
+    rows = np.array(pairs, np.int64).reshape(-1, 2)
+    if not np.isin(rows, state.rows).all():
+        raise sqlite3.DatabaseError("its groups hold questions that it lacks")
+    return np.searchsorted(state.rows, rows)
 
 
 def write_labels(
@@ -164,7 +195,7 @@ def extend(db: sqlite3.Connection, state: State, detector: DuplicateDetector) ->
     near = known(rows[:n][similar]).tolist()
     query = f"select row, first from grouped where first in (select first from grouped where row {INSIDE})"
     first_of = dict(zip(near, near)) | dict(db.execute(query, (json.dumps(near),)).fetchall())
-    old = np.searchsorted(rows, np.array([*first_of], np.int64))
+    old = places_of(state, list(first_of.items()))[:, 0]
     firsts = np.array([*first_of.values()], np.int64)
     own = shifts[np.append(old, new)]
     joined = join_groups(vectors[old], firsts, vectors[new], rows[new], rule, own).tolist()
@@ -180,6 +211,9 @@ def extend(db: sqlite3.Connection, state: State, detector: DuplicateDetector) ->
 def answers_of(db: sqlite3.Connection) -> QuestionPairs:
     """The answers as labelled pairs, in the order in which they came."""
     rows = db.execute(ANSWERED_TEXTS).fetchall()
+    for *texts, label in rows:
+        if not all(isinstance(text, str) for text in texts) or label not in (0, 1):
+            raise sqlite3.DatabaseError("its answers are not 0 or 1 to two of its questions")
     return QuestionPairs(*map(list, zip(*rows))) if rows else QuestionPairs([], [], [])
 
 
@@ -194,6 +228,8 @@ def answered_places(db: sqlite3.Connection, state: State) -> tuple[np.ndarray, n
         if first.setdefault(text, row) != row:
             same.append((first[text], row))
     for one, two, is_duplicate in db.execute("select * from answer"):
+        if one not in first or two not in first or is_duplicate not in (0, 1):
+            raise sqlite3.DatabaseError("its answers are not 0 or 1 to two of its questions")
         (same if is_duplicate else different).append((first[one], first[two]))
     pairs = (np.array(rows, np.int64).reshape(-1, 2) for rows in (same, different))
     same_places, different_places = (np.searchsorted(state.rows, rows) for rows in pairs)
