@@ -3,7 +3,7 @@
     python benchmarks/quality.py --questions questions.csv.gz --splits splits.json --runs runs --test
 
 trains the models that are not yet in the folder of runs (an interrupted run resumes), measures all on the
-validation rows, and writes quality.json and its tables, quality.md. `general` is a head and a tower beside
+validation rows, and writes quality.json and its tables, quality.md. `ensemble` is a head and a tower beside
 their encoder; one tower is for both encoders. Names with ", both" have the encoder use+wordllama.
 
 How test is kept out of every choice: training reads the train rows alone; the threshold, the calibration
@@ -45,12 +45,12 @@ CONFIGS = {
     "course, forget gate": TrainConfig(lstm_bias="forget_gate"),
     "course of 2022": TrainConfig(edition=2022),
     "course of 2022, forget gate": TrainConfig(edition=2022, lstm_bias="forget_gate"),
-    "best": TrainConfig.preset("best"),
+    "lstm": TrainConfig.preset("lstm"),
     "head": TrainConfig.preset("head"),
     "head, both": TrainConfig.preset("head", encoder="use+wordllama"),
-    "tower": TrainConfig.preset("general"),
-    "general": None,  # the head and the tower
-    "general, both": None,
+    "tower": TrainConfig.preset("ensemble"),
+    "ensemble": None,  # the head and the tower
+    "ensemble, both": None,
 }
 ENCODERS = ("use", "wordllama", "use+wordllama")  # without training
 BASELINES = ("word overlap", "TF-IDF")
@@ -136,8 +136,8 @@ def model(flags, key: str, name: str, seed: int, parts: dict, facts: dict) -> Du
     """The trained model of a configuration, or an encoder with threshold and calibration of valid."""
     if name not in CONFIGS:
         return DuplicateDetector.from_encoder(name).fitted(parts["valid"])
-    if name.startswith("general"):
-        head_name, head_key = (text.replace("general", "head") for text in (name, key))
+    if name.startswith("ensemble"):
+        head_name, head_key = (text.replace("ensemble", "head") for text in (name, key))
         head = model(flags, head_key, head_name, seed, parts, {})
         tower = model(flags, f"tower{key[len(name) :]}", "tower", seed, parts, {})
         both, facts["tower_gains"] = with_tower(head, tower, parts["valid"])

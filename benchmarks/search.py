@@ -1,7 +1,7 @@
 """Search and groups over all distinct questions of a file of pairs, beside other ways.
 
     python benchmarks/search.py --questions questions.csv.gz --splits splits.json \\
-        --model best=runs/best --model general=runs/general [--parts models,words,bm25,tfidf,minilm,speed]
+        --model lstm=runs/lstm --model ensemble=runs/ensemble [--parts models,words,bm25,tfidf,minilm,speed]
     python benchmarks/search.py ... --model use=use --parts groups
 
 models    MRR and recall of each model's search by vectors. Pool: every distinct question; queries:

@@ -85,7 +85,7 @@ def child(name: str, batches_file: str) -> None:
 
 
 def load(flags: argparse.Namespace, kinds: set[str]) -> dict[str, tuple[list, int]]:
-    """For 'course', 'bucketed' and 'best': (batches, vocabulary size) from one file's training rows."""
+    """For 'course', 'bucketed' and 'lstm': (batches, vocabulary size) from one file's training rows."""
     from siamese import PairBatches, TrainConfig, data_generator, embedded_corpus, read_pairs
     from siamese.data.vocabulary import tokenize_questions
     from siamese.training.prepare import make_batches, prepare
@@ -95,10 +95,10 @@ def load(flags: argparse.Namespace, kinds: set[str]) -> dict[str, tuple[list, in
     if flags.splits:
         pairs = pairs.rows(*json.loads(Path(flags.splits).read_text())["rows"]["train"])
     batches = {}
-    if "best" in kinds:  # duplicates, as many labelled pairs, and the mask of known duplicates
-        data = prepare(pairs, TrainConfig.preset("best"))
-        train, _ = make_batches(data, TrainConfig.preset("best"))
-        batches["best"] = [tuple(next(train)) for _ in range(count)], data.vocabulary.size
+    if "lstm" in kinds:  # duplicates, as many labelled pairs, and the mask of known duplicates
+        data = prepare(pairs, TrainConfig.preset("lstm"))
+        train, _ = make_batches(data, TrainConfig.preset("lstm"))
+        batches["lstm"] = [tuple(next(train)) for _ in range(count)], data.vocabulary.size
     pairs = pairs.duplicates()
     tokenized = tokenize_questions([*pairs.question1, *pairs.question2], progress=False)
     rows = tokenized.rows.reshape(2, -1)
@@ -113,7 +113,7 @@ def load(flags: argparse.Namespace, kinds: set[str]) -> dict[str, tuple[list, in
 
 
 def trained_sides(batch: tuple) -> tuple:
-    """The sides of all pairs of a training step, [pairs, length] each; for `best` labelled pairs, too."""
+    """The sides of all pairs of a training step, [pairs, length] each; for `lstm` labelled pairs, too."""
     return (*batch[:2], *batch[3:5])
 
 
@@ -269,10 +269,10 @@ def main() -> None:
     batches = load(flags, {BATCHES.get(name, "course") for name in flags.contenders})
     data = "Quora rows" if flags.questions else "embedded corpus"
     data += f", {flags.batches} batches of 256 pairs, vocabulary {batches['course'][1]:,}"
-    if "best" in batches:
-        (first, *_), vocab = batches["best"]
+    if "lstm" in batches:
+        (first, *_), vocab = batches["lstm"]
         pairs = sum(map(len, trained_sides(first))) // 2
-        data += f" (best preset: {pairs} pairs, vocabulary {vocab:,})"
+        data += f" (preset lstm: {pairs} pairs, vocabulary {vocab:,})"
     names = re.findall(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.M)
     processor = (names or [platform.machine()])[0]  # An ARM's cpuinfo names no model.
     result = {"cores": len(os.sched_getaffinity(0)), "processor": processor, "data": data}

@@ -1,7 +1,7 @@
 """The contenders of speed.py: stock Trax, ours and PyTorch, with the same sizes, loss and Adam.
 
 Each maker takes the vocabulary's size and a sample batch, and gives step(*batch) -> loss and encode(q) ->
-vectors; both return when the result is there. The best preset has a loss and batches of its own.
+vectors; both return when the result is there. The preset lstm has a loss and batches of its own.
 """
 
 import os
@@ -12,7 +12,7 @@ import numpy as np
 
 D_MODEL = 128
 RATE = 0.001
-# A batch of the best preset, as `siamese.PairBatches` yields it.
+# A batch of the preset lstm, as `siamese.PairBatches` yields it.
 PairBatch = namedtuple(
     "PairBatch", ["q1", "q2", "false_negative_mask", "labelled_q1", "labelled_q2", "is_duplicate"]
 )
@@ -22,7 +22,7 @@ NAMES = {
     "ours": "siamese train, course preset",
     "torch": "PyTorch nn.LSTM, course batches",
     "ours_masked": "siamese, PairBatches, masked",
-    "ours_best": "siamese, best preset",
+    "ours_lstm": "siamese, preset lstm",
     "torch_packed": "PyTorch packed, PairBatches",
 }
 
@@ -158,10 +158,10 @@ MAKERS = {
     "trax_fast": partial(make_trax, fast=True),
     "ours": make_ours,
     "ours_masked": partial(make_ours, mask_padding=True),
-    "ours_best": partial(make_ours, preset="best"),
+    "ours_lstm": partial(make_ours, preset="lstm"),
     "torch": make_torch,
     "torch_packed": partial(make_torch, packed=True),
 }
 # Which batches a contender trains on, where not the course's, and its LSTMs where not one.
-BATCHES = {"ours_masked": "bucketed", "torch_packed": "bucketed", "ours_best": "best"}
-LSTMS = {"ours_best": 2}
+BATCHES = {"ours_masked": "bucketed", "torch_packed": "bucketed", "ours_lstm": "lstm"}
+LSTMS = {"ours_lstm": 2}

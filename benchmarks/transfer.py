@@ -1,6 +1,6 @@
 """Other domains than Quora's: a forum, question titles, news sentences; without labels, and with a few.
 
-    python benchmarks/transfer.py --model use --model runs/head --model runs/general
+    python benchmarks/transfer.py --model use --model runs/head --model runs/ensemble
     python benchmarks/transfer.py --model use --labels 30 100 300 1000 1958
     python benchmarks/transfer.py --model use --labels 3000 10000 --questions FILE --splits splits.json
 

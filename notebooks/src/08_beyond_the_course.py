@@ -10,7 +10,7 @@
 #
 # | section | | minutes |
 # |---|---|---|
-# | 1 | why `siamese train`'s preset `best` leaves the triplet loss: **in-batch softmax** and labelled pairs | 12 |
+# | 1 | why `siamese train`'s preset `lstm` leaves the triplet loss: **in-batch softmax** and labelled pairs | 12 |
 # | 2 | **probabilities** that you can trust | 12 |
 # | 3 | **search**: which of thousands of questions has been asked before? | 8 |
 # | 4 | **groups**: which questions of a collection belong together? | 6 |
@@ -58,14 +58,14 @@ print(
 # %% [markdown]
 # ## 1. In-batch softmax, and the pairs that the course throws away (12 minutes)
 #
-# The preset `best` of `siamese train` does not use the course's loss. Why not? The triplet loss reads two numbers of each row, its mean
+# The preset `lstm` of `siamese train` does not use the course's loss. Why not? The triplet loss reads two numbers of each row, its mean
 # and its closest negative, and a row whose hinges are both 0 teaches nothing more. Another loss asks each question to *find* its
 # duplicate among all questions of the other side: a softmax over the row, with the positive as the right class and a temperature $t$.
 #
 # $$\mathcal L_i = -\log \frac{e^{S_{ii}/t}}{\sum_j e^{S_{ij}/t}}$$
 #
 # It is older than the course (Henderson et al., 2017; its other names are multiple-negatives ranking loss and InfoNCE). Every negative
-# takes part, the near ones more, and no row is ever finished. And `best` uses what the course throws away: the pairs labelled
+# takes part, the near ones more, and no row is ever finished. And `lstm` uses what the course throws away: the pairs labelled
 # *different*. A second term, a logistic regression on the cosine, learns from labelled pairs of both kinds.
 #
 # All three ways train the same model with three seeds: questions folded to lower case, padding masked and batches by length (notebook 7),
@@ -135,7 +135,7 @@ print(
 # (The number of negatives that carry the weight is $1/\sum p^2$ over their shares $p$.) So the softmax goes on learning where the triplet
 # loss has stopped. Is that better? By itself hardly: on this corpus the softmax alone is behind with every seed, on Quora's rows it is
 # slightly ahead. What pays, here and there, is the third way. The reason for the change is that softmax and labelled pairs train
-# together, and never stop at "good enough". `best` has more (docs/tasks/train.md): mined hard negatives, dropout, a second direction of the
+# together, and never stop at "good enough". `lstm` has more (docs/tasks/train.md): mined hard negatives, dropout, a second direction of the
 # LSTM.
 #
 # From here on we use the third model of the first seed. It is a `DuplicateDetector`: it needs no Trax and answers at once.
@@ -535,7 +535,7 @@ print("(log 4 = 1.3863 for equal vectors: four guesses, one of them right)")
 # * One vector for each question makes search cheap. Groups need a higher threshold than pairs.
 # * A similarity serves for new classes of the kind it has learned.
 #
-# Everything here is a command as well: `siamese train --preset best --questions questions.csv`, then `siamese predict runs/best "..."
+# Everything here is a command as well: `siamese train --preset lstm --questions questions.csv`, then `siamese predict runs/best "..."
 # "..."`; `siamese --help` lists the rest. Questions to explore: does the calibration of one corpus hold on another? Which duplicates does
 # the model miss? How small can a vector be before search suffers?
 #

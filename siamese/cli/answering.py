@@ -10,7 +10,14 @@ from siamese.cli import arguments as shared
 from siamese.cli import reading
 from siamese.cli.arguments import arg, command, flag
 from siamese.cli.output import Facts, Result, claim, counted, table_result, threshold_facts
-from siamese.cli.reading import labelled_pairs, note_cut, note_default, opened, question_list
+from siamese.cli.reading import (
+    labelled_pairs,
+    load_model,
+    note_cut,
+    note_default,
+    opened,
+    question_list,
+)
 from siamese.compat.progress import elapsed
 from siamese.data.text import has_words
 from siamese.errors import ArgumentError
@@ -39,7 +46,7 @@ def predict(flags: argparse.Namespace) -> Result:
     siamese predict runs/course pairs.csv --output answers.csv
     """
     claim(flags.output, flags)
-    detector = DuplicateDetector.load(flags.model)
+    detector = load_model(flags.model)
     note_default(detector, flags)
     facts, pair = threshold_facts(detector, flags), (flags.question1, flags.question2)
     if flags.question2 is None:

@@ -20,7 +20,6 @@ from siamese.data.clusters import first_places
 from siamese.data.questions import read_ids
 from siamese.data.readers.columns import read_spec
 from siamese.errors import ArgumentError
-from siamese.search.detector import DuplicateDetector
 from siamese.search.explain import differences
 from siamese.search.groups import CUTS, below_threshold, group_rows, pairs_above
 from siamese.search.linkage import strongest_pairs
@@ -57,7 +56,7 @@ def index_build(flags: argparse.Namespace) -> Facts:
     if os.path.exists(output):
         IndexFile(output, create=True).close()  # A file of another kind is refused.
     model, questions = flags.model or "use", question_list(flags.questions, flags)
-    detector = DuplicateDetector.load(model)
+    detector = reading.load_model(model)
     read_by = reading.reading_options(flags, "column id_column keep_repeated")
     read_by["compared"] = questions.column
     read_by["numbered"] = not questions.has_ids

@@ -133,6 +133,23 @@ def kind_of(path: str) -> str:
     return "questions" if path == "-" or os.path.exists(path) else "model"
 
 
+def refuse_preset(name: str) -> None:
+    """Refuses a preset's name in a model's place, with the command that trains it."""
+    from siamese.training.config import PRESETS
+
+    if name in PRESETS and not os.path.exists(name):
+        raise ArgumentError(
+            f"`{name}` is a preset of `siamese train`; train it first: siamese train --questions "
+            f"LABELLED.csv --preset {name} --output runs/{name}, then name runs/{name}."
+        )
+
+
+def load_model(name: str) -> DuplicateDetector:
+    """The model of a path or an encoder's name; a preset's name is refused."""
+    refuse_preset(name)
+    return DuplicateDetector.load(name)
+
+
 def build_index(detector: DuplicateDetector, questions: QuestionList, **options: Any) -> Any:
     """The `QuestionIndex` of a list, in memory or (with `path`) in a file."""
     from siamese.search.index import QuestionIndex
@@ -156,11 +173,12 @@ def opened(
     from siamese.search.index import QuestionIndex
 
     if path != "-" and not os.path.exists(path) and not is_encoder_name(path):
+        refuse_preset(path)
         raise ArgumentError(f"There is no {path}: no list of questions, no index and no model.")
     kind = kind_of(path)
     if kind == "model" and model:
         refuse_flags(flags, "model", f"{path} is a model itself")
-        detector = DuplicateDetector.load(path)
+        detector = load_model(path)
         note_default(detector, flags)
         yield None, detector
     elif stored or kind != "questions":
@@ -172,7 +190,7 @@ def opened(
             yield index, index.detector
     else:
         flags.list_since = time.monotonic()
-        detector = DuplicateDetector.load(flags.model or "use")
+        detector = load_model(flags.model or "use")
         questions = question_list(path, flags)
         note_default(detector, flags)
         others = questions.columns or [{}] * len(questions.rows)

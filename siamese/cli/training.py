@@ -11,7 +11,7 @@ from typing import Any
 from siamese.cli import arguments as shared
 from siamese.cli.arguments import arg, command, flag
 from siamese.cli.output import Facts, Result, claim, counted, note
-from siamese.cli.reading import labelled_pairs
+from siamese.cli.reading import labelled_pairs, load_model
 from siamese.data.pairs import QuestionPairs, check_both_labels, split
 from siamese.errors import ArgumentError
 from siamese.evaluation.asking import pair_key
@@ -21,7 +21,7 @@ from siamese.training import config as configs
 from siamese.training.config import TrainConfig
 
 WORSE = "The labels bought nothing: on the test pairs the untrained encoder is as good or better."
-TOWER_DUPLICATES = 3_000  # With fewer the preset `general` trains no tower.
+TOWER_DUPLICATES = 3_000  # With fewer the preset `ensemble` trains no tower.
 # ROC AUC on a forum's other queries that so many labels reached; 0.782 before (benchmarks/transfer.py).
 USUALLY = ((1_900, 0.812), (1_000, 0.807), (300, 0.806), (100, 0.797), (30, 0.795))
 
@@ -42,17 +42,17 @@ def train(flags: argparse.Namespace) -> Result:
     """Train on labelled pairs; by default a head on the vectors of an encoder, in seconds to a minute.
 
     siamese train --questions mine.csv                             (also of few labels, or of links alone)
-    siamese train --questions questions.csv --preset general       (the same command resumes a run)
+    siamese train --questions questions.csv --preset ensemble      (the same command resumes a run)
     siamese train --questions questions.csv --preset course --train-rows 300000 --test-rows 10240
-    siamese train --questions mine.csv --init-from runs/general    (goes on from its head)
+    siamese train --questions mine.csv --init-from runs/ensemble   (goes on from its head)
     """
     from siamese.training.head import MANY
 
     changes, preset = configs.changes_from_flags(flags), flags.preset or "head"
-    # The preset `general` is that of its tower, and its head has the encoder.
-    of_tower = {n: value for n, value in changes.items() if preset != "general" or n != "encoder"}
+    # The preset `ensemble` is that of its tower, and its head has the encoder.
+    of_tower = {n: value for n, value in changes.items() if preset != "ensemble" or n != "encoder"}
     config = TrainConfig.preset(preset, **of_tower)
-    start = flags.init_from and DuplicateDetector.load(flags.init_from)
+    start = flags.init_from and load_model(flags.init_from)
     if start and (start.encoder is None or preset != "head"):
         lacks = "has no encoder" if start.encoder is None else f"starts no {preset}"
         why = f"--init-from goes on from a head; {flags.init_from} {lacks}"
@@ -60,7 +60,7 @@ def train(flags: argparse.Namespace) -> Result:
     output = flags.output = flags.output or f"runs/{preset}"
     pairs = labelled_pairs(flags.questions, flags)
     duplicates, links = int(pairs.is_duplicate.sum()), bool(pairs.is_duplicate.all())
-    if preset == "general" and (links or duplicates < TOWER_DUPLICATES):
+    if preset == "ensemble" and (links or duplicates < TOWER_DUPLICATES):
         note(
             f"No tower: it needs {TOWER_DUPLICATES:,} duplicates and pairs that are none; there are "
             f"{duplicates:,} duplicates among {counted(len(pairs), 'pair')}."
@@ -78,10 +78,10 @@ def train(flags: argparse.Namespace) -> Result:
             f"{repeated:,} of {len(parts[1]):,} test pairs are training pairs too: the figures will be too "
             "good. Test on other pairs."
         )
-    run = os.path.join(output, "head") if preset == "general" else output
+    run = os.path.join(output, "head") if preset == "ensemble" else output
     goes_on = os.path.exists(os.path.join(run, "checkpoint.safetensors"))
     claim(os.path.join(output, MODEL_NAME), flags, goes_on)
-    if preset == "general":
+    if preset == "ensemble":
         # The other changes are for the tower.
         of_head = {n: changes[n] for n in ("seed", "batch_size", "encoder") if n in changes}
         head = TrainConfig.preset("head", **of_head)
@@ -129,7 +129,7 @@ def _general(parts: Parts, of_head: TrainConfig, of_tower: TrainConfig, flags: A
     from siamese.training.report import measure, with_tower
 
     head = _run(parts, of_head, "head", f"{flags.output}/head", flags)
-    tower = _run(parts, of_tower, "general", f"{flags.output}/tower", flags)
+    tower = _run(parts, of_tower, "ensemble", f"{flags.output}/lstm", flags)
     model, held_out = head.save(write=False), head.data.held_out
     both, gain = with_tower(model, tower.save(write=False), held_out)
     change = f"ROC AUC on held-out pairs {gain:+.4f}"
@@ -153,7 +153,7 @@ def _few(pairs: QuestionPairs, start: Any, changes: dict[str, Any], flags: Any) 
     if useless:
         names = ", ".join(f"--{name.replace('_', '-')}" for name in useless)
         why = f"Fewer than {MANY:,} labels, or links, train a head of fixed settings on all of them"
-        raise ArgumentError(f"{why}; leave out: {names}. Or choose --preset best, a tower.")
+        raise ArgumentError(f"{why}; leave out: {names}. Or choose --preset lstm.")
     count, duplicates = len(pairs), int(pairs.is_duplicate.sum())
     usual = next((roc_auc for least, roc_auc in USUALLY if count >= least), None)
     known = f"Fewer than {USUALLY[-1][0]} were not tried: expect little of them."

@@ -138,7 +138,7 @@ class TrainConfig:
         return cls(**{**PRESETS[name], **changes})
 
 
-_BEST = {
+_LSTM = {
     "folded": True, "vocabulary": "all", "min_count": 3, "unknown_ids": 3000,
     "mask_padding": True, "bidirectional": True, "lstm_bias": "forget_gate", "embedding_std": 0.1,
     "embedding_dropout": 0.3, "word_dropout": 0.05,
@@ -155,10 +155,10 @@ _HEAD = {
 }
 PRESETS: dict[str, dict[str, Any]] = {
     "course": {},
-    "best": _BEST,
-    "head": {**_BEST, **_HEAD},
+    "lstm": _LSTM,
+    "head": {**_LSTM, **_HEAD},
     # The tower beside that head, which judges new questions: it may learn the known ones by heart.
-    "general": {**_BEST, "epochs": 10.0},
+    "ensemble": {**_LSTM, "epochs": 10.0},
 }
 
 # The fields that have a flag of their own; the others are set by `--set name=value`.
@@ -170,7 +170,8 @@ def add_config_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--preset",
         choices=[*PRESETS],
-        help="the course's model, the best tower, a head, or general: head and tower [head]",
+        help="the course's LSTM, a better LSTM, a head on an encoder, or an ensemble of "
+        "encoder, head and LSTM [default: head]",
     )
     kinds = typing.get_type_hints(TrainConfig)
     for name in _FLAGS:

@@ -209,3 +209,21 @@ def test_a_terminal_shows_the_time_of_what_takes_long(monkeypatch):
     with elapsed("Encoding"):
         time.sleep(1.3)
     assert "Encoding ... 1 s" in terminal.getvalue() and terminal.getvalue().endswith("\x1b[K")
+
+
+@pytest.mark.parametrize("preset", ["course", "lstm", "head", "ensemble"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["predict", "{}", "How far?", "How long?"],
+        ["duplicates", "list.txt", "--model", "{}"],
+        ["evaluate", "{}", "--questions", "pairs.csv"],
+    ],
+)
+def test_a_presets_name_for_a_model_is_answered_with_the_command_that_trains_it(
+    refused, preset, command
+):
+    Path("list.txt").write_text("How far?\nHow long?\n")
+    refused(
+        [part.format(preset) for part in command], "a preset of `siamese train`; train it first"
+    )

@@ -145,7 +145,7 @@ def test_every_model_but_the_courses_reads_folded_text():
     for one, other in (("“A” or ‘b’", "\"A\" or 'b'"), ("A–B — c", "A-B - c"), ("A\x0bb", "A b")):
         assert lengths.as_read(one) == other == course.as_read(other) != course.as_read(one)
     assert lengths.similarity("A", "a") < 0.9  # An encoder gets the case as it is.
-    assert TrainConfig.preset("best").folded and not TrainConfig().folded
+    assert TrainConfig.preset("lstm").folded and not TrainConfig().folded
 
 
 PIECES = (

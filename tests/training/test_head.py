@@ -168,7 +168,7 @@ def test_what_a_head_needs_is_named():
     with pytest.raises(DataError, match="0 of the 100 pairs are duplicates"):
         teach(bare(), pairs.select(np.flatnonzero(~pairs.is_duplicate)))
     with pytest.raises(ArgumentError, match="from the head of a model"):
-        Trainer(pairs, TrainConfig.preset("best"), init_from=bare())
+        Trainer(pairs, TrainConfig.preset("lstm"), init_from=bare())
 
 
 def test_a_tower_that_says_nothing_adds_nothing_and_many_pairs_give_a_curve(monkeypatch):
@@ -250,23 +250,23 @@ def test_the_command_teaches_a_head_and_replaces_no_model(train, monkeypatch, tm
         code, _, err = train(*many)
         assert code == 2 and "--overwrite" in err
         assert (tmp_path / "runs/head/model.safetensors").read_bytes() == content
-        general = functools.partial(train, "--preset", "general", start=())
-        code, _, err = general("--output", "runs/few", *many)
+        ensemble = functools.partial(train, "--preset", "ensemble", start=())
+        code, _, err = ensemble("--output", "runs/few", *many)
         assert code == 0 and "Preset head: steps=2, batch_size=4, hard_negatives=0" in err
         assert re.search(r"Encoded in \d+\.\d s, trained in \d+\.\d s\.", err)
         monkeypatch.setattr("siamese.cli.training.TOWER_DUPLICATES", 0)
         # From an encoder's name: without --init-from.
-        assert general("--output", "runs/head")[0] == 2
+        assert ensemble("--output", "runs/head")[0] == 2
         assert (tmp_path / "runs/head/model.safetensors").read_bytes() == content
         for _ in range(2):  # The same run: it resumes.
             code, _, err = train(*many, "--output", "runs/run")
             assert code == 0, err
     monkeypatch.setattr("siamese.cli.training.TOWER_DUPLICATES", 21)
     monkeypatch.setattr("siamese.cli.training.USUALLY", ((50, 0.9),))
-    code, _, err = general()
+    code, _, err = ensemble()
     assert code == 0 and "No tower: it needs 21 duplicates" in err
     assert "Fewer than 50 were not tried" in err
-    assert list(DuplicateDetector.load("runs/general").shares) == ["encoder", "head"]
+    assert list(DuplicateDetector.load("runs/ensemble").shares) == ["encoder", "head"]
 
 
 def test_links_of_a_list_teach_an_order(train):
@@ -287,7 +287,7 @@ def test_what_the_command_refuses_it_refuses_before_it_trains(train, monkeypatch
     for flags, message in (
         (["--epochs", "3", "--set", "margin=1", "--train-rows", "9"],
          "leave out: --epochs, --set margin, --train-rows"),
-        (["--preset", "general"], "starts no general.*leave --preset out"),
+        (["--preset", "ensemble"], "starts no ensemble.*leave --preset out"),
         (["--output", "file/new"], "a part of the path is a file"),
     ):  # fmt: skip
         code, _, err = train(*flags)

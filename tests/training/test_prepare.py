@@ -31,18 +31,18 @@ def test_every_field_can_be_set_and_a_preset_fills_the_others():
         assert f"--{field.name.replace('_', '-')} " in text or field.name in text
     changes = {"hard_negatives": 7, "folded": False, "margin": 0.5, "seed": 3}
     settings = [f"--set={name}={value}" for name, value in changes.items() if name != "seed"]
-    config = parsed("--preset", "best", *settings, "--seed", "3")
-    assert config == TrainConfig.preset("best", **changes)
-    assert dataclasses.asdict(config).items() >= (PRESETS["best"] | changes).items()
+    config = parsed("--preset", "lstm", *settings, "--seed", "3")
+    assert config == TrainConfig.preset("lstm", **changes)
+    assert dataclasses.asdict(config).items() >= (PRESETS["lstm"] | changes).items()
     assert parsed() == TrainConfig.preset("course") == TrainConfig()
     course = {"batch_size": 256, "learning_rate": 0.01, "warmup_steps": 400, "margin": 0.25}
     course |= {"seed": 34, "edition": 2023, "d_model": 128}  # the assignment's
     assert vars(TrainConfig()).items() >= course.items() and TRAIN_SHARE == 0.8
-    with pytest.raises(ArgumentError, match="preset must be one of 'course', 'best', 'head'"):
+    with pytest.raises(ArgumentError, match="preset must be one of 'course', 'lstm', 'head'"):
         TrainConfig.preset("worst")
     # Steps that are set win over the preset's epochs.
-    assert TrainConfig.preset("best", steps=50).epochs == 0
-    assert TrainConfig.preset("best", steps=50, epochs=2.0).epochs == 2
+    assert TrainConfig.preset("lstm", steps=50).epochs == 0
+    assert TrainConfig.preset("lstm", steps=50, epochs=2.0).epochs == 2
 
 
 BOUNDED = "d_model", "batch_size", "pair_batch_size", "topic_block", "unknown_ids", "seed"
@@ -68,7 +68,7 @@ def test_a_setting_that_does_not_fit_is_refused():
 
 
 SMALL = TrainConfig.preset(
-    "best", d_model=8, batch_size=8, pair_batch_size=6, hard_negatives=10, topic_block=4, warmup_steps=3,
+    "lstm", d_model=8, batch_size=8, pair_batch_size=6, hard_negatives=10, topic_block=4, warmup_steps=3,
     bidirectional=False, epochs=0.0, steps=9, eval_every=4, checkpoint_every=100, min_count=2,
     unknown_ids=5,
 )  # fmt: skip

@@ -26,7 +26,7 @@ SMALL = {
     "epochs": 0.0, "steps": 7, "schedule": "rsqrt",
 }  # fmt: skip
 LABELLED = {"pair_batch_size": 16, "hard_negatives": 40, "topic_block": 1, "bidirectional": False}
-CONFIGS = {"course": TrainConfig(**SMALL), "best": TrainConfig.preset("best", **SMALL, **LABELLED)}
+CONFIGS = {"course": TrainConfig(**SMALL), "lstm": TrainConfig.preset("lstm", **SMALL, **LABELLED)}
 COURSE = CONFIGS["course"]
 
 
@@ -88,7 +88,7 @@ def run(two_steps, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "stops"), [("course", (5, 7)), ("best", (2, 5, 7))])
+@pytest.mark.parametrize(("name", "stops"), [("course", (5, 7)), ("lstm", (2, 5, 7))])
 def test_stopped_once_or_twice_equals_never_stopped(corpus, tmp_path, name, stops):
     whole, _ = train(corpus, CONFIGS[name], tmp_path / "whole")
     parts = []
@@ -170,7 +170,7 @@ def test_a_collapsed_run_is_reported_once(corpus, caplog, edition, monkeypatch):
 
 def test_a_tiny_run_gets_no_advice_that_it_has_followed_or_that_is_not_the_reason(corpus, caplog):
     """Its cosines are far apart, and its preset starts the LSTM's bias at the forget gate."""
-    trainer = trainer_of(corpus, CONFIGS["best"], learning_rate=0.0, steps=2)
+    trainer = trainer_of(corpus, CONFIGS["lstm"], learning_rate=0.0, steps=2)
     trainer.train()
     trainer.evaluate(corpus.test)
     assert "does not separate duplicates from other pairs" in caplog.text
@@ -254,6 +254,6 @@ def test_best_validates_on_a_fifth_of_the_duplicates_and_at_most_so_many():
     changes = {"pair_batch_size": 0, "hard_negatives": 0, "topic_block": 1, "batch_size": 128}
     changes["transitive_closure"] = False
     for limit, expected in ((3000, (240, 60)), (50, (250, 50))):
-        config = TrainConfig.preset("best", **changes, valid_duplicates=limit)
+        config = TrainConfig.preset("lstm", **changes, valid_duplicates=limit)
         data = prepare(numbered([1, 0] * 300), config)
         assert (len(data.train[0]), len(data.valid[0])) == expected

@@ -84,7 +84,7 @@ def batches_of(rows, *sizes, **options):
 
 
 MASKED = TowerConfig(5000, 4, mask_padding=True, bidirectional=True)
-BEST = TrainConfig.preset("best", pair_batch_size=4, batch_size=6)
+BEST = TrainConfig.preset("lstm", pair_batch_size=4, batch_size=6)
 
 
 def test_a_step_equals_plain_autodiff_over_the_whole_embedding():
@@ -114,7 +114,7 @@ def test_a_step_equals_plain_autodiff_over_the_whole_embedding():
 
 
 def test_the_linear_rate_rises_and_falls_to_zero_behind_the_last_step():
-    config = TrainConfig.preset("best", warmup_steps=3, steps=9)
+    config = TrainConfig.preset("lstm", warmup_steps=3, steps=9)
     rates = np.array([steps.learning_rate(config, 9, step) for step in range(1, 11)])
     assert_allclose(rates[:3], 0.01 * np.array([1, 2, 3]) / 3, rtol=1e-6)
     assert rates[2] == rates.max() and 0 < rates[8] < 0.002 and rates[9] == 0
@@ -148,7 +148,7 @@ def test_the_loss_of_a_configuration():
     p = 1 / (1 + np.exp(-(cosines - ours.PAIR_CENTRE) / ours.PAIR_TEMPERATURE))
     pairs = -np.log([1 - p[0], p[1]])
     assert_allclose(pair_loss(cosines, labels), pairs, rtol=1e-5)
-    loss = make_loss(TrainConfig.preset("best", pair_loss_weight=0.5))
+    loss = make_loss(TrainConfig.preset("lstm", pair_loss_weight=0.5))
     for mask, known in ((MASK, MASK), (None, np.zeros_like(MASK))):
         expected = loop_loss(SCORES, known).mean() + 0.5 * pairs.mean()
         with jax.enable_x64(True):
