@@ -30,7 +30,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from siamese import checks
-from siamese.course import similarity
+from siamese.nn import similarity
 from siamese.teaching.lesson import compare, drag_circle, guess, need
 from siamese.teaching.plots import DARK, GREY, LIGHT, RED, new_picture
 
