@@ -13,6 +13,7 @@ from small_models import make_detector, random_questions
 
 from siamese.errors import CheckpointError
 from siamese.search.index import QuestionIndex
+from siamese.search.index.file import IndexFile, write_settings
 
 OLD, NEW = ([f"{text} {n}" for n in range(300)] for text in ("how far", "rice cook"))
 MORE = [f"old age {n}" for n in range(3)]
@@ -156,6 +157,27 @@ def test_what_lies_beside_an_open_index_is_removed(detector, live, ends):
         index.close()
     assert is_whole(live)
     assert set(texts_of(live, detector)) == {*OLD, *MORE}
+
+
+def test_a_file_beside_the_journal_of_a_killed_build_keeps_its_questions(detector, live, tmp_path):
+    left = tmp_path / "left"
+    left.mkdir()
+    with closing(IndexFile(tmp_path / "made", create=True)) as file, file.made(False) as db:
+        write_settings(db, filler="x" * 9_000_000)  # More than SQLite keeps in memory.
+        assert os.path.getsize(tmp_path / "made")
+        for end in ("", "-journal"):
+            shutil.copy(tmp_path / f"made{end}", left / f"made{end}")
+    for start in (left / "made", live):
+        shutil.copy(start, left / "again")
+        shutil.copy(left / "made-journal", left / "again-journal")
+        if start == live:
+            with pytest.raises(CheckpointError, match="-journal"):
+                QuestionIndex.open(left / "again", detector)
+            (left / "again-journal").unlink()
+            assert texts_of(left / "again", detector) == OLD
+        else:
+            QuestionIndex.build(detector, NEW, path=left / "again", overwrite=True).close()
+            assert texts_of(left / "again", detector) == NEW
 
 
 def test_a_removed_index_is_said_until_it_is_back(detector, live):

@@ -66,6 +66,7 @@ MAKE = "Make one: siamese index build FILE."
 REMAKE = "Delete it, and make it again: siamese index build FILE."
 NO_INDEX = f"it holds no index: an index is one file. {MAKE}"
 REMOVED = "was removed. Put it back, or build it again: siamese index build FILE."
+JOURNAL = bytes.fromhex("d9d505f920a163d7")  # the beginning of a rollback journal
 DISK_FULL = "the disk is full"
 FULL = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")
 READ_ONLY = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
@@ -79,6 +80,9 @@ PROBLEMS = (
     ("SQLITE_IOERR", "the disk reports an error ({}). Check the disk and its free space."),
     ("", f"it is damaged ({{}}). {REMAKE}"),
 )
+
+
+_open_files: dict[Any, int] = {}  # the descriptors of files beside which there was a journal
 
 
 class Unsteady(CheckpointError):
@@ -238,6 +242,16 @@ def size_of(path: str) -> int:
         return 0
 
 
+def start_of(path: str) -> bytes:
+    """The first bytes of a database. It stays open: closing it would take the process's locks away."""
+    name = inode(path)
+    with contextlib.suppress(OSError):
+        if name not in _open_files:
+            _open_files[name] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        return os.pread(_open_files[name], 100, 0)
+    return b""
+
+
 class IndexFile:
     """The database of an index: a connection that reads, and another one that writes.
 
@@ -303,6 +317,7 @@ class IndexFile:
         places = (place, os.path.dirname(place)) if exists else ()
         writable = all(os.access(place, os.W_OK) for place in places)
         self.read_only = "" if writable else "the file or its folder is read-only"
+        self._check_journal()
         try:
             if writable:
                 try:
@@ -334,6 +349,25 @@ class IndexFile:
             self._share()
             if not has_changes:
                 self._open_reader("mode=ro", create)
+
+    def _check_journal(self) -> None:
+        """Refuses what a killed build left beside another file: SQLite would undo the build in this one.
+
+        A build has a journal until its file is whole, and in WAL mode only after that.
+        """
+        journal = f"{self._place}-journal"
+        if not size_of(journal):
+            return
+        with open(journal, "rb") as left:
+            head = left.read(20)
+        pages = int.from_bytes(head[16:20], "big")  # of the file when the build began
+        start = start_of(self._place)
+        in_wal_mode = start[18:19] == b"\2"
+        if head[:8] == JOURNAL and in_wal_mode and start[28:32] != pages.to_bytes(4, "big"):
+            raise CheckpointError(
+                f"{self.path}-journal is not of {self.path}: a build that was killed left it, and another "
+                f"file was put there later. Delete {self.path}-journal."
+            )
 
     def _share(self) -> None:
         """Lets others read while the writer writes."""
@@ -625,7 +659,8 @@ class IndexFile:
     def _mark(self, db: sqlite3.Connection) -> int:
         """Gives the content of a transaction another token."""
         token = (token_of(db) + 1 + secrets.randbelow(TOKENS - 2)) % TOKENS
-        own = token_of(db) if self.path is None else self._own_token()
+        # The bytes of a file that is being made are not whole yet.
+        own = token_of(db) if self._reader in (None, self._writer) else self._own_token()
         query = "select max(number), (select max(number) from change where token = ?) from change"
         last, base = db.execute(query, (own,)).fetchone()
         if not (isinstance(last, int) and isinstance(base, int)):
@@ -708,7 +743,9 @@ class IndexFile:
         if schema_of(db) != schema():
             raise CheckpointError(f"{self.path}: {NO_INDEX}")
         # The file's own bytes keep a former token until this change is written to them.
-        if self.path is None or self._own_token() not in {token for _, token, _ in changes}:
+        if self._reader in (None, self._writer) or self._own_token() not in {
+            token for _, token, _ in changes
+        }:
             changes = [(1, token_of(db), 1)]
         db.executemany("insert into change values (?, ?, ?)", changes)
         db.execute("insert into sqlite_sequence values ('question', ?)", (last,))
