@@ -1,8 +1,10 @@
-"""Faults made on purpose: a shared index, kills, a full disk, threads, odd files.
+"""Faults made on purpose: an index shared or exchanged, kills, full disks, odd files, slow clients.
 
     python benchmarks/faults.py sharing --seconds 60
     python benchmarks/faults.py kills --times 50
     sudo python benchmarks/faults.py disk
+
+The parts `view` and `disk` mount a directory, which needs root.
 
 Each part raises an AssertionError where something is lost, mixed or refused. Otherwise it prints one line
 of figures, and writes them to benchmarks/results/faults.json.
@@ -17,6 +19,7 @@ import os
 import random
 import shutil
 import signal
+import socket
 import sqlite3
 import sys
 import tempfile
@@ -24,19 +27,21 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import numpy as np
 
 ROOT = Path(__file__).parents[1]
-sys.path.append(str(ROOT / "tests" / "helpers"))
+sys.path += [str(ROOT / "tests" / "helpers"), str(ROOT / "tests" / "serving")]
 
 from corpus_parts import small_corpus, write_pairs
 from killed_training import PRELOADED, killed_runs
 from odd_files import run, run_all
-from programs import mounted_tmpfs
+from programs import mounted_tmpfs, read_only_view
 from small_models import WORDS, make_detector, random_questions
 
-from siamese import QuestionIndex, QuestionPairs
+from siamese import ArgumentError, CheckpointError, QuestionIndex, QuestionPairs
+from siamese.cli.answers import AnswersFile
 
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(PRELOADED)
@@ -79,7 +84,9 @@ def write(folder: Path, name: str, seconds: float, stays_open: bool) -> None:
     index.close()
 
 
-def read(folder: Path, name: str, seconds: float, stays_open: bool) -> None:
+def read(
+    folder: Path, name: str, seconds: float, stays_open: bool, logs: Path | None = None
+) -> None:
     """Searches; an answer must be of one moment, and each text must have its own vector."""
     detector, dice, counts = make_detector(), random.Random(name), Counter()
     end, index = time.monotonic() + seconds, QuestionIndex.open(folder / "index", detector)
@@ -95,7 +102,7 @@ def read(folder: Path, name: str, seconds: float, stays_open: bool) -> None:
             assert abs(detector.similarity(query, hit.question) - hit.similarity) < 1e-4, hit
         counts.update(reads=1, hits=len(hits))
     index.close()
-    (folder / f"{name}.log").write_text(json.dumps(counts))
+    ((logs or folder) / f"{name}.log").write_text(json.dumps(counts))
 
 
 def sharing(flags: argparse.Namespace, folder: Path) -> dict:
@@ -330,7 +337,258 @@ def threads(flags: argparse.Namespace, folder: Path) -> dict:
     return {"threads": 20, "seconds": flags.seconds, **counts}
 
 
-PARTS = {part.__name__: part for part in (sharing, kills, disk, threads)}
+# ---- A read-only view; an index that is exchanged ----
+
+
+def view(flags: argparse.Namespace, folder: Path) -> dict:
+    """2 processes write, 4 read through a read-only view, as in a container with ":ro"."""
+    first = [f"first-{n}/{k}" for n in range(50) for k in "ab"]
+    writable = folder / "writable"
+    writable.mkdir()
+    path = writable / "index"
+    QuestionIndex.build(make_detector(), [*map(question, first)], ids=first, path=path).close()
+    with read_only_view(writable, folder / "view") as seen:
+        children = []
+        for n in range(2):
+            arguments = (writable, f"write{n}", flags.seconds, n == 0)
+            children.append(PROCESSES.Process(target=write, args=arguments))
+        for n in range(4):
+            arguments = (seen, f"read{n}", flags.seconds, n % 2 == 0, folder)
+            children.append(PROCESSES.Process(target=read, args=arguments))
+        for child in children:
+            child.start()
+        for child in children:
+            child.join(flags.seconds + 60)
+        assert all(child.exitcode == 0 for child in children), "a process failed, or never ended"
+        places = (path, seen / "index")
+        entries = [QuestionIndex.open(place, make_detector()).entries for place in places]
+        assert entries[0] == entries[1], "the view is not what was written"
+    counts = Counter(
+        changes=sum(len((writable / f"write{n}.log").read_text().splitlines()) for n in range(2))
+    )
+    for n in range(4):
+        counts.update(json.loads((folder / f"read{n}.log").read_text()))
+    return {"seconds": flags.seconds, **counts}
+
+
+def link(new: Path, live: Path) -> None:
+    """Lets a link at `live` show to another file, at one moment."""
+    beside = live.with_name("link")
+    beside.symlink_to(new)
+    beside.replace(live)
+
+
+EXCHANGES = {"mv": os.replace, "cp": shutil.copyfile, "ln": link}
+# Ids and versions of the questions of the former file and of the new one.
+FORMER, LATTER = ({f"{n}": version for n in range(200)} for version in (0, 1))
+
+
+def use_meanwhile(folder: Path, name: str, changes: bool) -> None:
+    """Searches, and perhaps adds, until there is a file "stop"; answers are of one file, or refused."""
+    detector, counts = make_detector(), Counter()
+    index = QuestionIndex.open(folder / "live", detector)
+    while not (folder / "stop").exists():
+        try:
+            if changes:
+                index.add(question(f"{name} {counts['added']}"), ids=[f"{name} {counts['added']}"])
+                counts["added"] += 1
+            hits = index.search(question("7"), k=1_000_000)
+        except CheckpointError as error:
+            assert "damaged" not in str(error), error
+            counts["refused"] += 1
+            time.sleep(0.01)
+            continue
+        stored = {hit.id: version_of(hit.id, hit.question) for hit in hits if hit.id.isdecimal()}
+        assert stored in (FORMER, LATTER), "an answer is a mixture of two files"
+        counts["from the new file" if stored == LATTER else "from the former file"] += 1
+        (folder / f"{name}.begun").touch()
+    index.close()
+    (folder / f"{name}.log").write_text(json.dumps(counts))
+
+
+def exchange(flags: argparse.Namespace, folder: Path) -> dict:
+    """An index in use is exchanged, half of the times after a SIGKILL of what used it."""
+    dice, detector, counts = random.Random(1), make_detector(), Counter()
+    for n in range(flags.times):
+        place = folder / str(n)
+        place.mkdir()
+        for name, ids in (("live", FORMER), ("new", LATTER)):
+            texts = [question(i, version) for i, version in ids.items()]
+            QuestionIndex.build(detector, texts, ids=[*ids], path=place / name).close()
+        children = []
+        for k in range(2):
+            arguments = (place, f"user{k}", k < n % 3)
+            children.append(PROCESSES.Process(target=use_meanwhile, args=arguments))
+            children[-1].start()
+        while sum(path.suffix == ".begun" for path in place.iterdir()) < 2:
+            time.sleep(0.002)
+        time.sleep(dice.uniform(0, 0.2))
+        is_killed = n % 2 == 1
+        if is_killed:
+            for child in children:
+                child.kill()
+                child.join()
+        EXCHANGES[dice.choice([*EXCHANGES])](place / "new", place / "live")
+        time.sleep(dice.uniform(0, 0.3))
+        (place / "stop").touch()
+        for child in children:
+            child.join(60)
+            assert child.exitcode == (-signal.SIGKILL if is_killed else 0), (
+                "a process failed or hangs"
+            )
+        for log in place.glob("*.log"):
+            counts.update(json.loads(log.read_text()))
+        try:
+            QuestionIndex.open(place / "live", detector).close()
+            counts["ends in the new file"] += 1
+        except CheckpointError as error:
+            assert "-wal" in str(error), error
+            counts["ends in a refusal"] += 1
+            for end in ("-wal", "-shm"):  # as it advises
+                (place / f"live{end}").unlink(missing_ok=True)
+        with QuestionIndex.open(place / "live", detector) as index:
+            entries = {entry["id"]: entry["question"] for entry in index.entries}
+        stored = {i: version_of(i, text) for i, text in entries.items() if i.isdecimal()}
+        assert stored == LATTER, "the new file is not whole"
+    return {"times": flags.times, **counts}
+
+
+# ---- Two at once ----
+
+
+def build_one(folder: Path, name: str, pause: float) -> None:
+    """Builds an index of its own texts where perhaps another one does; exit code 3 where it is refused."""
+    texts = [question(f"{name} {n}") for n in range(50)]
+    time.sleep(pause)
+    try:
+        QuestionIndex.build(make_detector(), texts, path=folder / "index").close()
+    except ArgumentError:
+        raise SystemExit(3) from None
+    (folder / f"{name}.made").touch()
+
+
+def builds(flags: argparse.Namespace, folder: Path) -> dict:
+    """3 processes build one index at once, some are interrupted; the one that made it keeps it."""
+    dice, counts = random.Random(1), Counter()
+    for n in range(flags.times):
+        place = folder / str(n)
+        place.mkdir()
+        children = []
+        for k in range(3):
+            arguments = (place, f"{k}", dice.uniform(0, 0.01))
+            children.append(PROCESSES.Process(target=build_one, args=arguments))
+        for child in children:
+            child.start()
+        if n % 2:
+            time.sleep(dice.uniform(0, 0.05))
+            os.kill(children[0].pid, (signal.SIGINT, signal.SIGKILL)[n % 4 == 3])
+        for child in children:
+            child.join(60)
+            assert child.exitcode is not None, "a build hangs"
+        makers = [path.stem for path in place.glob("*.made")]
+        assert len(makers) <= 1, "two builds replaced one another"
+        codes = Counter(child.exitcode for child in children)
+        counts.update(
+            {"made": len(makers), "refused": codes[3], "interrupted": 3 - codes[0] - codes[3]}
+        )
+        if makers:
+            with QuestionIndex.open(place / "index", make_detector()) as index:
+                texts = [entry["question"] for entry in index.entries]
+            own = [question(f"{makers[0]} {k}") for k in range(50)]
+            assert texts == own, "the index is not that of the process that made it"
+    return {"times": flags.times, **counts}
+
+
+def label(path: Path, name: str, number: int, count: int) -> None:
+    """Answers every second pair of a list's file or of an index, and takes one in four back."""
+    texts = [question(str(n)) for n in range(count + 1)]
+    with contextlib.ExitStack() as stack:
+        if name == "index":
+            target = stack.enter_context(QuestionIndex.open(path, make_detector()))
+        else:
+            target = AnswersFile(str(path), {})
+        for n in range(number, count, 2):
+            pair = texts[n], texts[n + 1]
+            assert target.change_answer(*pair, n % 3 == 0, None) == (n % 3 == 0)
+            if n % 4 == number:
+                assert target.change_answer(*pair, None, n % 3 == 0) is None
+
+
+def labellers(flags: argparse.Namespace, folder: Path) -> dict:
+    """2 people label one list, and one index, at once: every answer that stays is there."""
+    count = 4 * flags.times
+    texts = [question(str(n)) for n in range(count + 1)]
+    QuestionIndex.build(make_detector(), texts, path=folder / "index").close()
+    expected = {frozenset(texts[n : n + 2]): n % 3 == 0 for n in range(count) if n % 4 != n % 2}
+    for name in ("index", "answers.csv"):
+        children = []
+        for number in range(2):
+            arguments = (folder / name, name, number, count)
+            children.append(PROCESSES.Process(target=label, args=arguments))
+            children[-1].start()
+        for child in children:
+            child.join()
+            assert child.exitcode == 0, "a labeller failed"
+        if name == "index":
+            with QuestionIndex.open(folder / name, make_detector()) as index:
+                pairs = index.answers()
+        else:
+            pairs = AnswersFile(str(folder / name), {}).answers()
+        keys = map(frozenset, zip(pairs.question1, pairs.question2))
+        assert dict(zip(keys, pairs.is_duplicate.tolist(), strict=True)) == expected, (
+            "answers are lost"
+        )
+    return {"answers": 2 * count, "taken back": 2 * (count - len(expected))}
+
+
+# ---- Clients that never finish ----
+
+
+def bodies(flags: argparse.Namespace, folder: Path) -> dict:
+    """100 requests whose bodies never end: the others are answered, and each of them is closed."""
+    head = "POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    starts = [
+        f"{head}Content-Length: 500\r\n\r\n{{",
+        f"{head}Transfer-Encoding: chunked\r\n\r\n1\r\n{{\r\n",
+    ]
+    import requests
+    from running import running
+
+    index = QuestionIndex.build(make_detector(), random_questions(500), path=folder / "index")
+    longest = 0.0
+    with running(index) as address, contextlib.ExitStack() as stack:
+        where = urlsplit(address)
+        begun = time.monotonic()
+        clients = []
+        for n in range(100):
+            client = socket.create_connection((where.hostname, where.port), 60)
+            clients.append(stack.enter_context(client))
+            client.sendall(starts[n % 2].encode())
+        for n in range(50):
+            asked = time.monotonic()
+            assert requests.get(f"{address}/health", timeout=10).status_code == 200
+            body = {"questions": [f"how far {n}"], "k": 3}
+            answer = requests.post(f"{address}/v1/search", json=body, timeout=10)
+            assert answer.status_code == 200 and len(answer.json()["results"][0]) == 3
+            longest = max(longest, time.monotonic() - asked)
+        for client in clients:
+            answer = b""
+            while part := client.recv(1 << 16):
+                answer += part
+            assert answer.startswith(b"HTTP/1.1 408"), answer[:60]
+        closed = time.monotonic() - begun
+    return {
+        "unfinished": 100,
+        "answered": 100,
+        "slowest": round(longest, 2),
+        "closed after": round(closed, 1),
+    }
+
+
+PARTS = {
+    part.__name__: part
+    for part in (sharing, view, exchange, builds, labellers, kills, disk, threads, bodies)
+}
 # Odd, damaged and hostile files through every command that reads one.
 PARTS["files"] = lambda flags, folder: run_all(folder)
 # `siamese train` killed again and again: each run that ends equals one that was never killed.
@@ -340,8 +598,12 @@ PARTS["train"] = lambda flags, folder: killed_runs(folder, flags.times, ["KILL"]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("part", choices=PARTS)
-    parser.add_argument("--seconds", type=float, default=60, help="sharing, threads [%(default)s]")
-    parser.add_argument("--times", type=int, default=50, help="kills, train [%(default)s]")
+    parser.add_argument(
+        "--seconds", type=float, default=60, help="sharing, view, threads [%(default)s]"
+    )
+    parser.add_argument(
+        "--times", type=int, default=50, help="the others that repeat [%(default)s]"
+    )
     parser.add_argument("--results", type=Path, default=ROOT / "benchmarks/results/faults.json")
     flags = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

@@ -538,7 +538,18 @@ def test_groups_questions_and_vectors_are_of_one_moment_while_others_write(tmp_p
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("line", ["sharing --seconds 1", "kills --times 1", "threads --seconds 1"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sharing --seconds 1",
+        "view --seconds 1",
+        "exchange --times 4",
+        "builds --times 4",
+        "labellers --times 3",
+        "kills --times 1",
+        "threads --seconds 1",
+    ],
+)
 def test_nothing_is_lost_mixed_or_refused(line, tmp_path, monkeypatch):
     """The long runs of benchmarks/faults.py, for a second."""
     results, arguments = tmp_path / "results.json", line.split()
