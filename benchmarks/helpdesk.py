@@ -6,14 +6,15 @@ The truth has the column `problem` beside the ids: tickets of one problem are du
 
 - of all pairs as `siamese duplicates --pairs` ranks them: average precision, best F1 and its precision and
   recall, how many of the first 50 are right;
-- F1 of the pairs above the threshold after thirty answers from the truth, in twenty draws (each shuffles
-  the list): mean and worst, precision and recall in the mean;
+- F1 of the pairs in the groups that `siamese duplicates` makes, before and after thirty answers from the
+  truth, in twenty draws: mean and worst, precision and recall in the mean;
 - for how many problems `match -k 3` finds another ticket of the problem, asked for by its first ticket.
 
 `--column` and `--keep-repeated` are those of the command; `--output` writes the figures as JSON.
 """
 
 import argparse
+import contextlib
 import json
 from collections import defaultdict
 from pathlib import Path
@@ -26,7 +27,8 @@ from siamese import DuplicateDetector, QuestionIndex
 from siamese.data.pairs import QuestionPairs
 from siamese.data.questions import QuestionList, read_questions
 from siamese.errors import SiameseError
-from siamese.evaluation.asking import next_candidate, similar_candidates
+from siamese.search.list_pairs import ListPairs
+from siamese.search.local import local_means, ranking_weight
 
 FIRST = 50  # pairs as ranked of which the right ones are counted
 MATCHES = 3  # other tickets that are looked at for each problem
@@ -38,9 +40,12 @@ def read_truth(path: Path, id_column: str) -> dict[str, str]:
     return dict(zip(truth.ids, truth.questions))
 
 
-def all_scores(index: QuestionIndex) -> np.ndarray:
-    """What pairs are ranked by, float32 [n, n]."""
-    return index.vectors @ index.vectors.T
+def all_scores(index: QuestionIndex) -> tuple[np.ndarray, float]:
+    """What pairs are ranked by, float32 [n, n], and the weight of local scaling in it."""
+    vectors = index.vectors
+    weight = ranking_weight(index.detector, vectors)
+    shifts = local_means(vectors) * np.float32(weight / 2)
+    return vectors @ vectors.T - shifts[:, None] - shifts, weight
 
 
 def pair_figures(scores: np.ndarray, problems: list[str]) -> dict[str, float]:
@@ -63,37 +68,42 @@ def pair_figures(scores: np.ndarray, problems: list[str]) -> dict[str, float]:
     }
 
 
-def above_threshold(scores: np.ndarray, problems: list[str], cut: float) -> dict[str, float]:
-    """Precision, recall and F1 of the pairs above a threshold."""
+def group_figures(shot: Any, problems: list[str]) -> dict[str, float]:
+    """Precision, recall and F1 of the pairs in groups."""
     upper = np.triu_indices(len(problems), 1)
     right = np.equal.outer(problems, problems)[upper]
-    chosen = scores[upper] > cut
+    labels = np.arange(len(problems))
+    for number, group in enumerate(shot.groups, len(problems)):
+        labels[[member.row for member in group]] = number
+    chosen = np.equal.outer(labels, labels)[upper]
     hits = int((right & chosen).sum())
-    precision = hits / max(1, int(chosen.sum()))
-    recall = hits / int(right.sum())
-    return {"f1": 2 * hits / (chosen.sum() + right.sum()), "precision": precision, "recall": recall}
+    return {
+        "f1": 2 * hits / (chosen.sum() + right.sum()),
+        "precision": hits / max(1, int(chosen.sum())),
+        "recall": hits / int(right.sum()),
+        "right_pairs": hits,
+    }
 
 
 def answered(
-    index: QuestionIndex, problem_of: dict[str, set[str]], count: int
-) -> tuple[np.ndarray, float, int]:
-    """Scores and threshold after some answers from the truth, and how many of these were yes."""
-    candidates = similar_candidates(index)
-    detector = index.detector
+    index: QuestionIndex, problem_of: dict[str, set[str]], count: int, start: float
+) -> tuple[Any, int, float]:
+    """Groups after some answers from the truth, how many of these were yes, and the fitted weight."""
+    similar = ListPairs.of(*index.snapshot()[:2])
     answers: list[tuple[str, str, int]] = []
     while len(answers) < count:
-        candidate = next_candidate(candidates, answers, [], detector)
+        given = QuestionPairs(*([answer[at] for answer in answers] for at in range(3)))
+        candidate = similar.next(given, start=start)
         if candidate is None:
             break
-        first, second = candidate[1:]
+        first, second = (similar.entries[row]["question"] for row in candidate[:2])
         answers.append((first, second, int(bool(problem_of[first] & problem_of[second]))))
     pairs = QuestionPairs(*([answer[at] for answer in answers] for at in range(3)))
-    yes = sum(answer[2] for answer in answers)
-    try:
-        threshold = detector.fitted(pairs, resamples=0).threshold
-    except SiameseError:  # No threshold tells them apart.
-        threshold = detector.threshold
-    return all_scores(index), threshold, yes
+    index.add_answers(pairs)
+    with contextlib.suppress(SiameseError):  # Too few are duplicates: the former threshold stays.
+        index.set_threshold(similar.fitted(index.detector, pairs, resamples=0))
+    shot = index.grouped()
+    return shot, sum(answer[2] for answer in answers), shot.weight
 
 
 def answer_figures(
@@ -103,30 +113,28 @@ def answer_figures(
     count: int,
     draws: int,
 ) -> dict[str, Any]:
-    """What is found after some answers, in the mean and the worst of some draws."""
+    """What is found after some answers, in the mean and the worst of some draws.
+
+    A draw shuffles the list, and begins the sequence of pairs that are asked elsewhere.
+    """
     problem_of: dict[str, set[str]] = defaultdict(set)
     for text, problem in zip(questions.questions, problems):
         problem_of[text].add(problem)
     results = []
-    yes = []
     for draw in range(draws):
         order = np.random.default_rng(draw).permutation(len(problems))
         texts = [questions.questions[at] for at in order]
         compared = [questions.compared[at] for at in order]
         ids = [questions.ids[at] for at in order]
         with QuestionIndex.build(detector, texts, ids=ids, compared=compared) as index:
-            scores, threshold, right = answered(index, problem_of, count)
-        shuffled = [problems[at] for at in order]
-        results.append(above_threshold(scores, shuffled, threshold))
-        yes.append(right)
-    f1 = [result["f1"] for result in results]
-    return {
-        "f1_mean": np.mean(f1),
-        "f1_worst": np.min(f1),
-        "precision": np.mean([result["precision"] for result in results]),
-        "recall": np.mean([result["recall"] for result in results]),
-        "yes": np.mean(yes),
+            shot, yes, weight = answered(index, problem_of, count, draw / draws)
+        result = group_figures(shot, [problems[at] for at in order])
+        results.append({**result, "yes": yes, "weight": weight})
+    figures = {
+        f"{name}_mean": float(np.mean([result[name] for result in results])) for name in results[0]
     }
+    figures |= {f"{name}_worst": min(r[name] for r in results) for name in ("f1", "right_pairs")}
+    return figures
 
 
 def matched(index: QuestionIndex, questions: QuestionList, problems: list[str]) -> dict[str, int]:
@@ -170,7 +178,10 @@ def main() -> None:
     figures: dict[str, Any] = {"questions": len(problems), "column": questions.column}
     options = {"ids": questions.ids, "compared": questions.compared}
     with QuestionIndex.build(detector, questions.questions, **options) as index:
-        figures |= pair_figures(all_scores(index), problems)
+        scores, figures["weight"] = all_scores(index)
+        figures |= pair_figures(scores, problems)
+        before = group_figures(index.grouped(), problems)
+        figures |= {f"before_{name}": value for name, value in before.items()}
         figures |= matched(index, questions, problems)
     if flags.draws:
         options = {"count": flags.labels, "draws": flags.draws}

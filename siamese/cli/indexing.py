@@ -19,15 +19,18 @@ from siamese.compat.progress import elapsed
 from siamese.data.clusters import first_places
 from siamese.data.questions import read_ids
 from siamese.data.readers.columns import read_spec
-from siamese.errors import ArgumentError
+from siamese.errors import ArgumentError, DataError
 from siamese.search.explain import differences
 from siamese.search.groups import CUTS, below_threshold, group_rows, pairs_above
 from siamese.search.linkage import strongest_pairs
-from siamese.search.nearest import in_blocks
+from siamese.search.list_pairs import ListPairs
+from siamese.search.local import local_means, ranking_weight, scaled
+from siamese.search.nearest import cosines_with, in_blocks
 
 GROUP_COLUMNS = ("group", "keep", "similarity", "same_text", "id", "question")
 PAIR_COLUMNS = ("id1", "question1", "id2", "question2", "similarity")
 WIDTH = 70  # characters of a question that are shown
+SHOWN = 10  # pairs outside the groups that are printed; --json has more
 MOST_PAIRS = 500_000  # that are written; more would take minutes
 NAMED = 3  # questions without a known word that a note names
 KEEP_HELP = "the question to keep: central, first, longest, COLUMN=min or COLUMN=max [central]"
@@ -157,49 +160,79 @@ def duplicates(flags: argparse.Namespace) -> Result:
     siamese duplicates questions.db --threshold 0.85 --regroup     (an index stores its groups)
     """
     claim(flags.output, flags)
-    with opened(flags.index, flags) as (index, detector):
-        facts = threshold_facts(detector, flags)
-        if flags.pairs or flags.differences:
-            return _pairs(index, flags, facts)
+    with opened(flags.index, flags) as (index, _):
         path = shared.answers_file(flags.index)
         if reading.kind_of(flags.index) == "questions" and os.path.isfile(path):
-            answers = answers_of(path, reading.reading_options(flags, "bad_rows encoding"))
-            note(f"{path}: {counted(len(answers), 'answer')} of yours, which bind the groups.")
-            with naming(path):
-                bound = index.add_answers(answers)
-            if others := len(answers) - bound:
-                note(f"{others:,} of them are of other questions.")
-        return _groups(index, flags, facts)
+            _take_answers(index, path, flags)
+        if flags.pairs or flags.differences:
+            return _pairs(index, flags)
+        return _groups(index, flags)
 
 
-def _pairs(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Result:
+def _take_answers(index: Any, path: str, flags: argparse.Namespace) -> None:
+    """Lets the answers beside a list bind its groups, and fit how they are made."""
+    answers = answers_of(path, reading.reading_options(flags, "bad_rows encoding"))
+    note(f"{path}: {counted(len(answers), 'answer')} of yours, which bind the groups.")
+    with naming(path):
+        bound = index.add_answers(answers)
+    if others := len(answers) - bound:
+        note(f"{others:,} of them {'is' if others == 1 else 'are'} of other questions.")
+    if flags.threshold is None and len(answers):
+        with elapsed("Fitting a threshold to the answers"):
+            similar = ListPairs.of(*index.snapshot()[:2])
+            try:
+                index.set_threshold(similar.fitted(index.detector, answers, resamples=0))
+            except DataError as error:
+                note(f"{error} The threshold stays {index.detector.threshold:.3f}.")
+
+
+def _pairs(index: Any, flags: argparse.Namespace) -> Result:
     """All pairs above a threshold, the most similar first; or those that differ in more than words."""
     if flags.regroup:
         raise ArgumentError("--pairs and --differences make no groups; leave out --regroup.")
     entries, vectors, detector, *_ = index.snapshot()
-    size, (least, decide) = len(entries), detector.rule(facts["threshold"])
+    facts = threshold_facts(detector, flags)
+    size = len(entries)
+    least, decide = detector.rule(facts["threshold"])
     if flags.differences:  # Equal texts differ in nothing: the first of them stands for all.
         some = np.unique(first_places([entry["question"] for entry in entries], str))
         entries, vectors = [entries[at] for at in some], vectors[some]
+
+    # The pairs above it, in the order of local scaling.
+    weight = ranking_weight(detector, vectors) if flags.pairs else 0.0
+    shifts = None
+    if flags.pairs and flags.threshold is None and detector.list_cut[1]:
+        least = facts["threshold"] = detector.list_cut[0]
+        shifts = local_means(vectors) * np.float32(weight / 2)
     allowed = decide and (lambda i, j: decide(vectors[i], vectors[j]))
     with elapsed(f"Comparing {counted(len(entries), 'question')}"):
-        first, second, cosines, _ = strongest_pairs(vectors, least, allowed)
-    best = np.argsort(-cosines.round(6), kind="stable")[:MOST_PAIRS]
+        first, second, cosines, _ = strongest_pairs(vectors, least, allowed, shifts)
+        ranked_by = cosines
+        if shifts is not None:
+            cosines = in_blocks(lambda i, j: cosines_with(vectors[i], vectors[j]), first, second)
+        elif weight:
+            ranked_by = scaled(vectors, np.stack([first, second], axis=1), cosines, weight)
+    best = np.argsort(-ranked_by.round(6), kind="stable")[:MOST_PAIRS]
     if len(best) < len(cosines):
         note(f"There are too many pairs: only the {len(best):,} most similar are looked at.")
-    first, second, cosines = first[best], second[best], cosines[best]
-    own, rows = ["probability"] * bool(decide) + ["differs"] * flags.differences, []
-    scores = cosines
+    first, second, cosines, scores = first[best], second[best], cosines[best], ranked_by[best]
     if decide:
         scores = in_blocks(lambda i, j: detector.scores_of(vectors[i], vectors[j]), first, second)
-    for at in np.lexsort((second, first, -scores.round(6))):  # as they are printed
+    name = "probability" if decide else "adjusted" if weight else None
+
+    # As they are printed.
+    rows = []
+    for at in np.lexsort((second, first, -scores.round(6))):
         row = _pair(entries, first[at], second[at], float(cosines[at]))
-        row |= {"probability": float(scores[at])} if decide else {}
+        if name:
+            row[name] = float(scores[at])
         if flags.differences:
             row["differs"] = "; ".join(differences(row["question1"], row["question2"]))
         if flags.pairs or row["differs"]:
             rows.append(row)
     facts |= {"questions": size, "pairs": len(rows), "measure": detector.measure}
+    facts |= {"weight": weight}
+    own = [name] * bool(name) + ["differs"] * flags.differences
     return table_result(flags, rows, [*PAIR_COLUMNS, *own], facts)
 
 
@@ -208,11 +241,11 @@ def _pair(entries: list[dict], one: int, two: int, cosine: float) -> dict[str, A
     return dict(zip(PAIR_COLUMNS, [*sides, round(cosine, 6)]))
 
 
-def _groups(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Result:
+def _groups(index: Any, flags: argparse.Namespace) -> Result:
     """The groups of an index."""
     with elapsed(f"Grouping {counted(len(index), 'question')}"):
         shot = index.grouped(flags.threshold, regroup=flags.regroup)
-        entries, groups, cut = shot.entries, shot.groups, shot.threshold
+        entries, groups = shot.entries, shot.groups
         rows = list(group_rows(shot, flags.keep or "central"))
         is_unknown = shot.detector.without_known_words([entry["question"] for entry in entries])
     if unknown := [entry for entry, alone in zip(entries, is_unknown) if alone]:
@@ -221,43 +254,62 @@ def _groups(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Res
             f"{counted(len(unknown), 'question')} without any word that the model knows, in no group: "
             f"{', '.join(names)}{', ...' * (len(unknown) > NAMED)}"
         )
-    if flags.threshold is None and cut != facts["threshold"]:
-        own = f"the model's is {facts['threshold']:.3f} now: --regroup makes them again"
-        note(f"These groups were made with the threshold {cut:.3f}; {own}.")
-        facts = {"threshold": cut, "threshold_from": "groups"}
-    size, sizes = len(entries), list(map(len, groups))
-    facts |= {"questions": size, "groups": len(groups), "questions_in_groups": sum(sizes)}
+
+    # How they were made.
+    facts = threshold_facts(shot.detector, flags)
+    cut = shot.threshold, shot.weight
+    now = shot.detector.list_cut
+    if flags.threshold is None and cut != now:
+        own = f"the model's is {now[0]:.3f} now: --regroup makes them again"
+        note(f"These groups were made with the threshold {cut[0]:.3f}; {own}.")
+        facts["threshold_from"] = "groups"
+    facts |= {"threshold": cut[0], "weight": cut[1]}
+    measure = f"{shot.detector.measure} on average"
+    if shot.weight:
+        measure = f"cosine with local scaling of weight {shot.weight:g} on average"
+
+    # What they are.
+    sizes = list(map(len, groups))
+    facts |= {"questions": len(entries), "groups": len(groups), "questions_in_groups": sum(sizes)}
     facts["largest"] = max(sizes, default=0)
     summary = (
-        f"{counted(size, 'question')}, {shot.detector.measure} on average above {cut:.3f}: "
+        f"{counted(len(entries), 'question')}, {measure} above {shot.threshold:.3f}: "
         f"{counted(len(groups), 'group')} "
         f"of {counted(sum(sizes), 'question')}, the largest of {facts['largest']:,}."
     )
+    after = ""
     if facts["threshold_from"] == "default":
-        facts |= _ranking(shot, flags)
-    return table_result(flags, rows, GROUP_COLUMNS, facts, summary)
+        after, found = _ranking(shot, flags)
+        facts |= found
+    return table_result(flags, rows, GROUP_COLUMNS, facts, summary, after)
 
 
-def _ranking(shot: Any, flags: argparse.Namespace) -> dict[str, Any]:
-    """Prints what lies below a threshold without labels: the next pairs, counts, and the way to labels."""
+def _ranking(shot: Any, flags: argparse.Namespace) -> Result:
+    """What lies below a threshold without labels: the next pairs, counts, and the way to labels."""
     with elapsed("Looking below the threshold"):
         above, pairs = pairs_above(shot.vectors), below_threshold(shot)
     counts = {f"{CUTS[at]:g}": round(above[at]) for at in (40, 30, 20, 10, 0)}
     rows = [_pair(shot.entries, *pair) for pair in pairs]
     lines = ["The most similar pairs outside the groups, each question once:"] * bool(rows)
-    for row in rows:
+    if rows and ranking_weight(shot.detector, shot.vectors):
+        lines = [
+            "Pairs outside the groups, each question once; those that are close to many come last:"
+        ]
+    for row in rows[:SHOWN]:
         texts = [" ".join(row[name].split())[:WIDTH] for name in ("question1", "question2")]
         lines.append(f"  {row['similarity']:.3f}  {' | '.join(texts)}")
     about = ", ".join(f"{count:,} above {cut}" for cut, count in counts.items())
     lines.append(f"Pairs in the whole list, about: {about}.")
     if flags.index != "-":
+        same = reading.same_list(flags)
         lines += [
             "A threshold of your own takes about 30 answers, or labelled pairs:",
-            f"  siamese threshold {reading.same_list(flags)} --label 30",
-            f"  siamese threshold {reading.same_list(flags)} --answers labelled.csv",
+            f"  siamese threshold {same} --label 30",
+            f"  siamese threshold {same} --answers labelled.csv",
+            "The most similar other questions of each, whatever the threshold:",
+            f"  siamese match {same} -k 3",
         ]
-    note(*lines)
-    return {"pairs_above": counts, "next_pairs": rows}
+    return "\n".join(lines), {"pairs_above": counts, "next_pairs": rows}
 
 
 @command(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from siamese.cli import arguments as shared
@@ -16,21 +17,24 @@ from siamese.compat.atomic import check_writable
 from siamese.compat.progress import elapsed
 from siamese.data.clusters import answer_key, clusters
 from siamese.data.pairs import QuestionPairs
+from siamese.data.text import folded
 from siamese.errors import ArgumentError, DataError
-from siamese.evaluation.asking import Answer, next_candidate, shown, similar_candidates
+from siamese.evaluation.asking import ENOUGH, Answer, shown
+from siamese.search.detector import DuplicateDetector
 from siamese.search.encoders import is_encoder_name
+from siamese.search.list_pairs import ListPairs
 from siamese.search.model_file import model_path
 
 ANSWERS_HELP = (
     "labelled pairs, which an index stores in itself; of a list the file of its answers [default: "
     "LIST.answers.csv]"
 )
-FEW = 5  # with fewer duplicates among its labels a threshold is hardly better than the default
-ENOUGH = 20  # labels of which as few are duplicates where most similar pairs differ
+MANY = 20  # labels of which few are duplicates where most similar pairs differ
 NEAR_MISSES = (
-    "Most pairs that look alike here differ (near misses), and one threshold separates them badly: see "
-    "`siamese search` and `siamese match`, compare titles alone (--column), or answer more."
+    "Most pairs that look alike here differ (near misses), and one threshold separates them badly: "
+    "compare titles alone (--column), or answer more."
 )
+BIND = ", and the answers bind the groups"
 
 WEIGHTS = [tenths / 10 for tenths in range(11)]  # of the vectors, from which one is chosen
 DEPTH = 100  # answers of a query that count
@@ -180,6 +184,8 @@ def threshold(flags: argparse.Namespace) -> Result:
         if flags.label and (index is None or target == "-"):
             what = "--label asks about the questions of an index or a file, by its name."
             raise ArgumentError(what)
+
+        # The answers.
         facts: Facts = {"answers": path, "before": round(detector.threshold, 6), "output": output}
         if kind == "index" and flags.answers:
             pairs = labelled_pairs(path, flags)
@@ -187,41 +193,127 @@ def threshold(flags: argparse.Namespace) -> Result:
             with naming(path):
                 facts["answers_in_index"] = index.add_answers(pairs)
             _note_changed(earlier, pairs)
+        similar = None
+        if index is not None:
+            with elapsed("Looking for similar pairs"):
+                similar = ListPairs.of(*index.snapshot()[:2])
         if flags.label and kind == "index":
-            pairs = _label(index, index, flags)
+            pairs = _label(index, index, similar, flags)
             facts["answers_in_index"] = len(pairs)
         elif flags.label:
             options = reading.reading_options(flags, "bad_rows encoding")
-            pairs = _label(AnswersFile(path, options), index, flags)
+            pairs = _label(AnswersFile(path, options), index, similar, flags)
         elif kind != "index":
             pairs = labelled_pairs(path, flags)
         note_cut(detector, {*pairs.question1, *pairs.question2})
-        advice = "Answer more with the same command, and a larger --label where all were asked."
-        if len(pairs) >= ENOUGH and pairs.is_duplicate.sum() < FEW:
-            advice = NEAR_MISSES
+
+        # What they fit. `duplicates` finds the answers of an index, and those beside a list.
+        is_beside = kind == "questions" and path == shared.answers_file(target)
+        is_bound = kind == "index" or is_beside
+        stays = "The threshold stays what it is" + is_bound * BIND
+        duplicates = int(pairs.is_duplicate.sum())
+        if 0 < duplicates < min(ENOUGH, len(pairs)):
+            are = "is a duplicate" if duplicates == 1 else "are duplicates"
+            text = (
+                f"{stays}: {detector.threshold:.3f}. Of {len(pairs)} labels {duplicates} {are}, and it "
+                f"takes {ENOUGH}. {_way_on(pairs, flags)}"
+            )
+            if index is None:
+                raise DataError(text)
+            return text, {**facts, "pairs": len(pairs), "duplicates": duplicates, "fitted": False}
         try:
-            fitted = detector.fitted(pairs)
+            if similar is None:
+                fit = detector.fitted(pairs).card["threshold_fit"]
+            else:
+                fit = similar.fitted(detector, pairs)
         except DataError as error:
-            bind = ", and the answers bind the groups" * bool(facts.get("answers_in_index"))
-            raise DataError(f"{error} The threshold stays what it is{bind}. {advice}") from None
-        fit = fitted.card["threshold_fit"]
+            raise DataError(f"{error} {stays}. {_way_on(pairs, flags)}") from None
+        fitted = detector.with_fit(fit)
         if kind == "index":
             index.set_threshold(fit)
         elif output:
             # Without --output the model that was read gets the threshold.
             fitted.save(output, overwrite=flags.overwrite or not flags.output)
-    cut = fitted.threshold
+        if is_beside:
+            index.set_threshold(fit)
+            with naming(path):
+                index.add_answers(pairs)
+        lines = [_fitted_text(fit, detector)]
+        if is_bound:
+            text, groups = _groups_text(index, pairs)
+            lines.append(text)
+            facts |= groups
+    lines.append(_where_kept(fitted, output, is_beside, flags))
+    return "\n".join(lines), {**facts, **fit, "fitted": True}
+
+
+def _fitted_text(fit: Mapping[str, Any], detector: DuplicateDetector) -> str:
+    """What labelled pairs have fitted; `detector` has the threshold before."""
     text = (
-        f"Threshold {cut:.3f}, 95 % interval [{fit['low']:.3f}, {fit['high']:.3f}], of {fit['pairs']} "
-        f"labels, {fit['duplicates']} of them duplicates (before: {detector.threshold:.3f}). "
+        f"Threshold {fit['threshold']:.3f}, 95 % interval [{fit['low']:.3f}, {fit['high']:.3f}], of "
+        f"{fit['pairs']} labels, {fit['duplicates']} of them duplicates (before: "
+        f"{detector.threshold:.3f})."
     )
-    place = target if kind == "index" else output
-    text += f"Saved in {place}." if place else "It is not saved; --output FILE writes a model."
-    if fit["duplicates"] < FEW:
-        text += f" A threshold of fewer than {FEW} duplicates is unreliable. {advice}"
-    if kind == "questions" and fitted.measure == "cosine":  # Only a file keeps a curve.
-        text += f" Or give it: siamese duplicates {reading.same_list(flags)} --threshold {cut:.3f}"
-    return text, facts | fit
+    if weight := fit.get("weight", 0):
+        text += (
+            f" Groups of this list: cosines with local scaling of weight {weight:g}, above "
+            f"{fit['list_threshold']:.3f}."
+        )
+    return text
+
+
+def _groups_text(index: Any, pairs: QuestionPairs) -> tuple[str, Facts]:
+    """What the groups of an index hold now: how many pairs of them are answers, and how many are new."""
+    with elapsed(f"Grouping {counted(len(index), 'question')}"):
+        shot = index.grouped()
+    group_of = {}
+    for number, group in enumerate(shot.groups):
+        for member in group:
+            group_of[folded(shot.entries[member.row]["question"])] = number
+    count = sum(len(group) * (len(group) - 1) // 2 for group in shot.groups)
+    answered = {
+        answer_key(one, two)
+        for one, two, is_duplicate in zip(pairs.question1, pairs.question2, pairs.is_duplicate)
+        if is_duplicate and group_of.get(folded(one), -1) == group_of.get(folded(two), -2)
+    }
+    yours = len(answered)
+    text = (
+        f"Groups: {counted(len(shot.groups), 'group')} with {counted(count, 'pair')}, {yours:,} of them "
+        f"your answers, {count - yours:,} new."
+    )
+    return text, {"groups": len(shot.groups), "pairs_in_groups": count, "pairs_new": count - yours}
+
+
+def _where_kept(fitted: DuplicateDetector, output: str | None, is_beside: bool, flags: Any) -> str:
+    """Where a fit is kept, and how the next command finds it."""
+    kind = reading.kind_of(flags.index)
+    place = flags.index if kind == "index" else output
+    text = f"Saved in {place}." if place else "It is not saved; --output FILE writes a model."
+    if kind != "questions":
+        return text
+    same = reading.same_list(flags)
+    if is_beside:
+        found = f"`siamese duplicates {same}` fits it to the answers in {shared.answers_file(flags.index)}."
+        return f"{text} {found}" if place else found
+    if fitted.measure == "cosine":  # Only a file keeps a curve.
+        text += f" Or give it: siamese duplicates {same} --threshold {fitted.threshold:.3f}"
+    return text
+
+
+def _way_on(pairs: QuestionPairs, flags: Any) -> str:
+    """What finds duplicates without a fitted threshold."""
+    advice = "Answer more with the same command, and a larger --label where all were asked."
+    if len(pairs) >= MANY and pairs.is_duplicate.sum() < ENOUGH:
+        advice = NEAR_MISSES
+    if reading.kind_of(flags.index) == "model" or flags.index == "-":
+        return advice
+    same = reading.same_list(flags)
+    return (
+        f"{advice} Meanwhile:\n"
+        f"  siamese match {same} -k 3    (the most similar other questions of each)\n"
+        f'  siamese search {same} "..."    (those of a new one)\n'
+        f"  siamese duplicates {same} --pairs --threshold 0.5    (pairs, the most similar first)"
+    )
 
 
 def _note_changed(earlier: QuestionPairs, pairs: QuestionPairs) -> None:
@@ -237,35 +329,40 @@ def _note_changed(earlier: QuestionPairs, pairs: QuestionPairs) -> None:
         note(f"The file has changed {count} of the index, such as that to {min(changed.values())}.")
 
 
-def _label(place: Any, index: Any, flags: argparse.Namespace) -> QuestionPairs:
+def _label(place: Any, index: Any, similar: ListPairs, flags: argparse.Namespace) -> QuestionPairs:
     """Asks about pairs of an index until there are `flags.label` answers; returns all of them.
 
     `place` keeps the answers: an index, or an `AnswersFile`. Each is there before the next pair is shown.
     Others may answer at the same time: their answers count, and are never replaced or taken back.
     """
-    detector = index.detector
-    answers = _answers(place.answers())
-    with elapsed("Looking for similar pairs"):
-        candidates = similar_candidates(index)
+    answers = place.answers()
     if len(answers) < flags.label:
         path = flags.index if place is index else place.path
-        note(f"The answers are saved in {path}; the same command goes on with them.")
+        note(
+            f"The answers are saved in {path}; the same command goes on with them.",
+            f"A threshold takes {ENOUGH} answers of yes; with fewer the former one stays.",
+        )
     mine: list[Answer] = []  # the answers of this run
     skipped: list[tuple[str, str]] = []
     while len(answers) < flags.label:
-        candidate = next_candidate(candidates, answers, skipped, detector)
+        candidate = similar.next(answers, skipped)
+        if candidate is None:
+            break
+        one, two = (similar.entries[row] for row in candidate[:2])
+        pair = one["question"], two["question"]
         number = f"{len(answers) + 1} of {flags.label}"
-        reply = _ask(candidate[1:], number) if candidate else "q"
+        compared = tuple(getattr(flags, "compared", {}).get(text, text) for text in pair)
+        reply = _ask(compared, (number, one["id"], two["id"]))
         if reply == "q":
             break
         if reply == "s":
-            skipped.append(candidate[1:])
+            skipped.append(pair)
         elif reply == "u":
             _take_back(place, mine)
         else:
-            _keep_answer(place, candidate[1:], reply == "y", mine, skipped)
-        answers = _answers(place.answers())
-    return place.answers()
+            _keep_answer(place, pair, reply == "y", mine, skipped)
+        answers = place.answers()
+    return answers
 
 
 def _keep_answer(
@@ -301,13 +398,13 @@ def _take_back(place: Any, mine: list[Answer]) -> None:
         note("Another person has changed that answer meanwhile; it stays.")
 
 
-def _answers(pairs: QuestionPairs) -> list[Answer]:
-    return list(zip(pairs.question1, pairs.question2, pairs.is_duplicate.astype(int).tolist()))
+def _ask(pair: tuple[str, str], heading: tuple[str, str, str]) -> str:
+    """Asks on standard error, reads standard input; the answer is y, n, s, u, or q, also at its end.
 
-
-def _ask(pair: tuple[str, str], number: str) -> str:
-    """Asks on standard error, reads standard input; the answer is y, n, s, u, or q, also at its end."""
-    note(f"\n{number}", *(f"  {side}" for side in shown(*pair)))
+    The heading is the number of the question, and the ids of the pair, which is shown as it is compared.
+    """
+    number, *ids = heading
+    note(f"\n{number}", *(f"  [{own}] {text}" for own, text in zip(ids, shown(*pair))))
     reply = ""
     while reply not in ("y", "n", "s", "u", "q"):
         note("The same question? y, n, s (skip), u (undo the last answer), q (stop)")

@@ -92,11 +92,17 @@ def listed(facts: Facts) -> str:
 
 
 def table_result(
-    flags: Any, rows: Iterable[dict], columns: Sequence[str], facts: Facts, summary: str = ""
+    flags: Any,
+    rows: Iterable[dict],
+    columns: Sequence[str],
+    facts: Facts,
+    summary: str = "",
+    after: str = "",
 ) -> Result:
     """Rows as CSV, in a file or on standard output; every row gets `columns` first, and may have others.
 
-    The summary says for people what the facts say; it is `listed` where empty.
+    The summary says for people what the facts say; it is `listed` where empty. `after` follows it, and
+    where the table was written.
     """
     summary = summary or listed(facts)
     rows = [rounded(dict.fromkeys(columns) | row) for row in rows]
@@ -108,6 +114,7 @@ def table_result(
     text = "\n".join(lines)
     if flags.output:
         write_text_atomically(flags.output, f"{text}\n", overwrite=flags.overwrite)
-        return f"{summary}\nWritten to {flags.output}.", {**facts, "output": flags.output}
-    note(summary)
+        lines = [summary, f"Written to {flags.output}.", *([after] if after else [])]
+        return "\n".join(lines), {**facts, "output": flags.output}
+    note(summary, *([after] if after else []))
     return text, {**facts, "rows": rows}

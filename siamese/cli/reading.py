@@ -192,6 +192,7 @@ def opened(
         flags.list_since = time.monotonic()
         detector = load_model(flags.model or "use")
         questions = question_list(path, flags)
+        flags.compared = dict(zip(questions.questions, questions.compared))
         note_default(detector, flags)
         others = questions.columns or [{}] * len(questions.rows)
         if flags.command == "duplicates" and not any("row" in own for own in others):  # from 0

@@ -1,53 +1,30 @@
-"""Which pairs of a list to ask about, so that few answers fit a threshold, and how they are shown."""
+"""Which pairs of a list to ask about, and which of them are duplicates by the answers.
+
+All pairs of a list are put in their order, the most similar first; the place of a pair is its rank, from 0.
+How many of the pairs at a rank are duplicates falls fast among the first and slowly later, so ranks are
+compared by the logarithm: see `depth_of`.
+"""
 
 from __future__ import annotations
 
-import bisect
-import contextlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from siamese.data.clusters import first_places
 from siamese.data.text import folded
-from siamese.errors import SiameseError
-from siamese.evaluation.thresholds import fit_threshold
 
-QUESTIONS = 2_000  # of an index whose neighbours are looked at
-NEIGHBOURS = 5  # of each
-SPREAD = 3  # every third pair asked about comes from anywhere, the others from near the border
-BELOW = 0.1  # of a cosine: near misses on top do not hold the border there
+FIRST = 5  # ranks that are about as good as each other at the top
+BANDS = 10  # of the ranks, each wider than the one before; first one pair of each is asked about
+STRIDE = 3  # In this order they cover all after a few: 0, 3, 6, 9, 2, ...
 GOLDEN = 0.618  # multiples of it, modulo 1, cover 0 to 1 evenly however many there are
-WIDTH = 300  # characters of a question that are shown
+NEAR = 0.9  # Later pairs are asked this near to the cut: between 0.4 and 2.5 times as many pairs.
+WIDTH = 0.5  # the width of the kernel, by `depth_of`: answers at 1.6 times the rank weigh 0.6
+ENOUGH = 5  # duplicates among the answers; fewer fit nothing
+GRID = 200  # ranks at which the share of duplicates is estimated
+CHARACTERS = 300  # of a question that are shown
 
 Answer = tuple[str, str, int]  # two questions; 1 where they are duplicates, 0 where not
-Candidate = tuple[float, str, str]  # the cosine of two questions
-
-
-def similar_candidates(index: Any) -> list[Candidate]:
-    """Pairs of an index's questions that may be asked about, by rising cosine.
-
-    They are some questions, each with its nearest others; every pair once, without texts that
-    are equal but for case, blanks and quotes.
-    """
-    entries, vectors, *_ = index.snapshot()
-    first = np.unique(first_places([entry["question"] for entry in entries]))
-    entries, vectors = [entries[row] for row in first], vectors[first]
-    rows = np.random.default_rng(0).permutation(len(entries))[:QUESTIONS]
-    candidates: dict[frozenset[str], Candidate] = {}
-    depth = min(NEIGHBOURS + 1, len(entries))
-    for start in range(0, len(rows), 64):
-        cosines = vectors[rows[start : start + 64]] @ vectors.T  # [64, n]
-        nearest = np.argpartition(cosines, -depth, axis=1)[:, -depth:]
-        for row, others, values in zip(rows[start : start + 64], nearest, cosines):
-            for other in others:
-                first, second = sorted(entries[at]["question"] for at in (row, other))
-                key = pair_key((first, second))
-                if len(key) == 2 and "\0" not in first + second:
-                    cosine = min(float(values[other]), 1.0)
-                    candidates.setdefault(key, (cosine, first, second))
-    return sorted(candidates.values())
 
 
 def pair_key(pair: Sequence[Any]) -> frozenset[str]:
@@ -55,46 +32,79 @@ def pair_key(pair: Sequence[Any]) -> frozenset[str]:
     return frozenset(map(folded, pair[:2]))
 
 
-def next_candidate(
-    candidates: list[Candidate],
-    answers: list[Answer],
-    skipped: Sequence[Sequence[str]],
-    detector: Any,
-) -> Candidate | None:
-    """The candidate to ask about next, neither answered nor skipped; None at the end."""
-    known = set(map(pair_key, [*answers, *skipped]))
-    left = [candidate for candidate in candidates if pair_key(candidate[1:]) not in known]
-    sides = [[answer[side] for answer in answers] for side in (0, 1)]
-    scores = detector.similarity(*sides).tolist() if answers else []
-    cosines = [cosine for cosine, *_ in left]
-    return left[next_place(cosines, scores, answers, detector.rule()[0])] if left else None
+def depth_of(ranks: Any) -> np.ndarray:
+    """Ranks on the scale on which they are compared, float64: log(rank + 5)."""
+    return np.log(np.asarray(ranks, np.float64) + FIRST)
 
 
-def next_place(
-    cosines: list[float], scores: list[float], answers: list[Answer], threshold: float
-) -> int:
-    """Which of the candidates, by their rising cosines, to ask about next.
+def duplicate_share(ranks: Any, labels: Any, count: int) -> np.ndarray:
+    """The share of duplicates at each of the ranks 0 to count - 1, float64 [count].
 
-    The first is nearest to `threshold`, the model's. While all answers are alike the range is halved
-    towards the other ones, by the answered pairs' `scores`. Then it is the one nearest to the border that
-    the answers give, or to one `BELOW` it; every third one is any, so that the slope is known too.
+    It is the mean of the answers near the rank, weighed by a normal kernel of `depth_of` (Nadaraya, 1964;
+    Watson, 1964). `ranks` are those of the answered pairs, [n], and `labels` say whether they are
+    duplicates, bool or 0/1 [n].
     """
-    labels = [answer[2] for answer in answers]
-    if len(set(labels)) == 1:
-        below = bisect.bisect_left(cosines, min(scores))
-        above = bisect.bisect_right(cosines, max(scores))
-        return below // 2 if labels[0] else min((above + len(cosines)) // 2, len(cosines) - 1)
-    if labels and len(labels) % SPREAD == 0:
-        return int(len(labels) * GOLDEN % 1 * len(cosines))
-    with contextlib.suppress(SiameseError):  # Not both labels yet, or not in this order.
-        threshold = fit_threshold(scores, labels, resamples=0).threshold
-    threshold -= BELOW * (len(labels) % 2)
-    return int(np.argmin(np.abs(np.array(cosines) - threshold)))
+    labels = np.asarray(labels, np.float64)
+    grid = np.unique(np.geomspace(1, count, GRID).round()) - 1
+    weights = _kernel(depth_of(grid)[:, None] - depth_of(ranks)[None])  # [grid, n]
+    share = weights @ labels / weights.sum(axis=1)
+    return np.interp(np.arange(count), grid, share)
+
+
+def _kernel(distances: np.ndarray) -> np.ndarray:
+    """The weights of answers at some distances; far from all of them the nearest decides."""
+    exponents = -0.5 * (distances / WIDTH) ** 2
+    return np.exp(exponents - exponents.max(axis=-1, keepdims=True))
+
+
+def best_cut(share: np.ndarray) -> int:
+    """How many of the first pairs to call duplicates, at least 1: with the highest expected F1.
+
+    `share` is that of `duplicate_share`; all pairs below its end count as different.
+    """
+    duplicates = np.cumsum(share)
+    count = np.arange(1, len(share) + 1)
+    return int(np.argmax(2 * duplicates / (count + duplicates[-1]))) + 1
+
+
+def log_likelihood(ranks: Any, labels: Any) -> float:
+    """How well an order of the pairs explains the answers: each by the others, see `duplicate_share`."""
+    labels = np.asarray(labels, np.float64)
+    depths = depth_of(ranks)
+    weights = np.exp(-0.5 * ((depths[:, None] - depths[None]) / WIDTH) ** 2)
+    np.fill_diagonal(weights, 0)
+    # Half an answer of the usual kind keeps a lonely one from 0 and 1.
+    share = (weights @ labels + 0.5 * labels.mean()) / (weights.sum(axis=1) + 0.5)
+    share = np.clip(share, 0.02, 0.98)
+    return float(np.sum(np.where(labels > 0, np.log(share), np.log(1 - share))))
+
+
+def next_rank(ranks: Any, labels: Any, count: int, left: np.ndarray, start: float = 0.0) -> int:
+    """Which pair to ask about next: one of the ranks that are `left`, int64 [m], rising.
+
+    First each band of the ranks 0 to count - 1 is asked about once, then pairs near the cut that the
+    answers give. Until five answers are yes, every second pair comes from above it. `start`, 0 to 1, is
+    another beginning of the sequence that chooses among equally good ones.
+    """
+    ranks = np.asarray(ranks)
+    among = (GOLDEN * len(ranks) + start) % 1
+    low, high = depth_of([0, count])
+    width = (high - low) / BANDS
+    bands = np.clip((depth_of(ranks) - low) // width, 0, BANDS - 1)
+    empty = [band for band in STRIDE * np.arange(BANDS) % BANDS if band not in bands]
+    if empty:
+        depth = low + (empty[0] + among) * width
+    else:
+        cut = depth_of(best_cut(duplicate_share(ranks, labels, count)))
+        depth = cut + NEAR * (2 * among - 1)
+        if np.sum(labels) < ENOUGH and len(ranks) % 2 == 0:
+            depth = low + among * (cut - low)
+    return int(left[np.argmin(np.abs(depth_of(left) - depth))])
 
 
 def shown(question1: str, question2: str) -> list[str]:
     """Two questions, the first 300 characters of each, with the words that the other lacks in brackets."""
-    sides = [" ".join(text.split())[:WIDTH] for text in (question1, question2)]
+    sides = [" ".join(text.split())[:CHARACTERS] for text in (question1, question2)]
     known = [set(folded(side).split()) for side in sides]
     return [
         " ".join(word if folded(word) in other else f"[{word}]" for word in side.split())

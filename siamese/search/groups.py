@@ -17,6 +17,7 @@ from siamese.data.readers.tables import id_text
 from siamese.data.text import folded
 from siamese.errors import ArgumentError, DataError
 from siamese.search.linkage import average_linkage, strongest_pairs
+from siamese.search.local import ranking_weight, scaled
 from siamese.search.nearest import cosines_with
 
 SAMPLE = 2048  # questions that are compared with all others, to count pairs
@@ -271,8 +272,9 @@ def pairs_above(vectors: np.ndarray) -> np.ndarray:
 def below_threshold(shot: Any, count: int = 50) -> list[tuple[int, int, float]]:
     """What a threshold may leave out: the most similar pairs that share no group, best first.
 
-    They are looked for down to 0.5, or to the cosine above which there are enough of them; each text is in
-    one of them: two places in the list, a cosine. `shot` is `QuestionIndex.grouped`.
+    Their order is that of local scaling, where the list needs it (`siamese.search.local`). They are looked
+    for down to 0.5, or to the cosine above which there are enough of them; each text is in one of them: two
+    places in the list, a cosine. `shot` is `QuestionIndex.grouped`.
     """
     labels = np.arange(len(shot.vectors))
     for number, group in enumerate(shot.groups, start=len(labels)):
@@ -284,7 +286,10 @@ def below_threshold(shot: Any, count: int = 50) -> list[tuple[int, int, float]]:
     enough = np.flatnonzero(pairs_above(vectors) >= SPARE * count + own)
     lowest = float(CUTS[enough.max(initial=0)])
     one, two, cosines, _ = strongest_pairs(vectors, lowest, lambda i, j: labels[i] != labels[j])
-    order = np.argsort(-cosines, kind="stable")
+    scores = cosines
+    if weight := ranking_weight(shot.detector, vectors):
+        scores = scaled(vectors, np.stack([one, two], axis=1), cosines, weight)
+    order = np.argsort(-scores, kind="stable")
     best: list[tuple[int, int, float]] = []
     named: set[int] = set()
     for pair in zip(*(side[order].tolist() for side in (rows[one], rows[two], cosines))):

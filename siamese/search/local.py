@@ -9,6 +9,8 @@ words stays one group.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from siamese.search.nearest import SCORES, TILE
@@ -84,3 +86,24 @@ def list_weight(vectors: np.ndarray) -> float:
         return 0.0
     way = (best[:, 0] - best[:, -1]) / (1 - best[:, -1])
     return float(way.mean() < ALONE)
+
+
+def ranking_weight(detector: Any, vectors: np.ndarray) -> float:
+    """The weight by which a list's pairs are ordered: that of answers to its pairs, else `list_weight`.
+
+    It is 0 for a model that decides by a probability.
+    """
+    if detector.measure != "cosine":
+        return 0.0
+    fitted = detector.card.get("threshold_fit", {}).get("weight")
+    return list_weight(vectors) if fitted is None else float(fitted)
+
+
+def scaled(vectors: np.ndarray, rows: np.ndarray, cosines: np.ndarray, weight: Any) -> np.ndarray:
+    """The cosines of pairs of a list less local scaling, float32 [..., pairs].
+
+    `vectors` are the list's, `rows` int64 [pairs, 2], and `weight` a number or numbers [..., 1].
+    """
+    ends, places = np.unique(rows, return_inverse=True)
+    means = local_means(vectors, vectors[ends])[places.reshape(rows.shape)].mean(axis=1)
+    return cosines - np.asarray(weight, np.float32) * means

@@ -25,11 +25,12 @@ from starlette.middleware import Middleware
 from siamese import __version__
 from siamese.data.pairs import QuestionPairs
 from siamese.errors import ArgumentError, CheckpointError, DataError, SiameseError
-from siamese.evaluation.asking import next_candidate, shown, similar_candidates
+from siamese.evaluation.asking import shown
 from siamese.search.display import NO_LABELS, json_text, rounded
 from siamese.search.explain import explain
 from siamese.search.groups import group_rows
 from siamese.search.index import QuestionIndex
+from siamese.search.list_pairs import ListPairs
 from siamese.serving import schema
 from siamese.serving.gate import KEY, MOST_WAITING, PROBLEMS, Gate, policy, refused
 from siamese.serving.patience import PATIENCE, timed_protocol
@@ -187,17 +188,22 @@ def _add_questions(v1: APIRouter, index: QuestionIndex) -> None:
 def _add_labels(v1: APIRouter, index: QuestionIndex) -> None:
     """Declares the paths that ask whether two stored questions are duplicates."""
     in_turn = one_at_a_time()
-    candidates: list[Any] = [None, []]  # the vectors of an index, and pairs of it to ask about
+    similar: list[Any] = [None, None]  # the vectors of an index, and its `ListPairs`
+
+    def similar_pairs() -> ListPairs:
+        """The pairs of the index as it is now."""
+        entries, vectors, *_ = index.snapshot()
+        if similar[0] is not vectors:
+            similar[:] = vectors, ListPairs.of(entries, vectors)
+        return similar[1]
 
     @v1.post("/next-pair", response_model=schema.Next)
     def next_pair(body: schema.Left) -> Response:
         """The pair of stored questions whose answer tells most about the threshold; [] at the end."""
-        vectors, answers = index.vectors, index.answers()
-        if candidates[0] is not vectors:
-            candidates[:] = vectors, similar_candidates(index)
-        rows = list(zip(answers.question1, answers.question2, answers.is_duplicate.tolist()))
-        candidate = next_candidate(candidates[1], rows, body.leave_out, index.detector)
-        pair = candidate[1:] if candidate else ()
+        answers, pairs = index.answers(), similar_pairs()
+        candidate = pairs.next(answers, body.leave_out)
+        rows = candidate[:2] if candidate else ()
+        pair = tuple(pairs.entries[row]["question"] for row in rows)
         parts = shown(*pair) if pair else ()
         return answered({"pair": pair, "shown": parts, "answers": len(answers)})
 
@@ -215,18 +221,18 @@ def _add_labels(v1: APIRouter, index: QuestionIndex) -> None:
         else:
             said = QuestionPairs([pair[0]], [pair[1]], [bool(is_duplicate)])
             stored = index.add_answers(said, forget=is_duplicate is None)
-        facts = {"stored": stored, "fitted": bool(stored and _fit(index))}
+        facts = {"stored": stored, "fitted": bool(stored and _fit(index, similar_pairs()))}
         cut, answers = index.detector.threshold, len(index.answers())
         return answered({**facts, "answers": answers, "threshold": cut})
 
 
-def _fit(index: QuestionIndex) -> bool:
+def _fit(index: QuestionIndex, pairs: ListPairs) -> bool:
     """Fits the threshold of an index to its answers; where they fit none the former one comes back."""
     current = index.detector.card.get("threshold_fit", {})  # {} stands for the model's own
     before = current.get("before", current)
     try:
-        fit = index.detector.fitted(index.answers()).card["threshold_fit"]
-    except DataError:  # No answer, or of one kind, or duplicates do not have the higher cosines.
+        fit = pairs.fitted(index.detector, index.answers(), resamples=0)
+    except DataError:  # No answer, or of one kind, or too few duplicates.
         if "before" in current:
             index.set_threshold(before)
         return False

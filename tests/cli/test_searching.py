@@ -264,7 +264,8 @@ def test_questions_without_a_known_word_are_named_and_make_no_groups(run):
 
 def test_a_file_is_replaced_where_the_user_says_so_and_never_one_that_is_read(run, refused):
     Path("q.csv").write_text("id,question\n1,how far\n2,how far\n")
-    Path("pairs.csv").write_text("question1,question2,label\nhow far,how old,0\nwhy,why,1\n")
+    same = "".join(f"why {n},why {n},1\n" for n in range(5))
+    Path("pairs.csv").write_text(f"question1,question2,label\nhow far,how old,0\n{same}")
     Path("q.csv.answers.csv").write_text("question1,question2,is_duplicate\nwhy,how,1\n")
     os.mkfifo(Path("pipe"))
     assert run("index", "build", "q.csv", "--model", "model", "--output", "q.db")[0] == 0
