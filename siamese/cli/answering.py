@@ -24,7 +24,7 @@ from siamese.errors import ArgumentError
 from siamese.search.detector import DuplicateDetector
 from siamese.search.display import harmless, rounded
 from siamese.search.explain import explain
-from siamese.search.groups import with_columns
+from siamese.search.groups import renamed, table_names
 
 ANSWERS = ("similarity", "probability", "is_duplicate")
 MATCHES = ("id", "question", "match_id", "match", *ANSWERS)
@@ -162,14 +162,23 @@ def match(flags: argparse.Namespace) -> Result:
         with elapsed(f"Searching for {len(new.questions):,} questions"):
             options = {"mode": "vectors", "threshold": flags.threshold}
             hits = index.search(new.compared, flags.k, **options)
+        columns_of_b = [
+            *index.column_names,
+            *(name for best in hits for hit in best for name in hit.columns),
+        ]
     columns = new.columns or [{}] * len(hits)
+    # All columns of both lists, whether or not a row has them.
+    names = {f"match_{name}": name for name in columns_of_b}
+    of_match = {names[name]: shown for name, shown in table_names(MATCHES, names).items()}
+    taken = [*MATCHES, *of_match.values()]
+    of_question = table_names(taken, (name for own in columns for name in own))
     for i, question, own, best in zip(new.ids, new.questions, columns, hits):
-        for *hit, is_duplicate, others in best:
+        others = renamed(own, of_question)
+        for *hit, is_duplicate, of_hit in best:
             row = dict(zip(MATCHES, (i, question, *hit, int(is_duplicate))))
-            others = {f"match_{name}": value for name, value in others.items()}
-            rows.append(with_columns(with_columns(row, others), own))
+            rows.append(row | renamed(of_hit, of_match) | others)
         if not best:  # A question without words has no match, and a row.
-            rows.append(with_columns(dict.fromkeys(MATCHES) | {"id": i, "question": question}, own))
+            rows.append(dict.fromkeys(MATCHES) | {"id": i, "question": question} | others)
     matched = sum(any(hit.is_duplicate for hit in best) for best in hits)
     facts |= {"questions": len(hits), "matched": matched}
-    return table_result(flags, rows, MATCHES, facts)
+    return table_result(flags, rows, [*taken, *of_question.values()], facts)

@@ -21,13 +21,19 @@ from siamese.data.questions import read_ids
 from siamese.data.readers.columns import read_spec
 from siamese.errors import ArgumentError, DataError
 from siamese.search.explain import differences
-from siamese.search.groups import CUTS, below_threshold, group_rows, pairs_above
+from siamese.search.groups import (
+    CUTS,
+    GROUP_COLUMNS,
+    below_threshold,
+    group_columns,
+    group_rows,
+    pairs_above,
+)
 from siamese.search.linkage import strongest_pairs
 from siamese.search.list_pairs import ListPairs
 from siamese.search.local import local_means, ranking_weight, scaled
 from siamese.search.nearest import cosines_with, in_blocks
 
-GROUP_COLUMNS = ("group", "keep", "similarity", "same_text", "id", "question")
 PAIR_COLUMNS = ("id1", "question1", "id2", "question2", "similarity")
 WIDTH = 70  # characters of a question that are shown
 SHOWN = 10  # pairs outside the groups that are printed; --json has more
@@ -281,7 +287,8 @@ def _groups(index: Any, flags: argparse.Namespace) -> Result:
     if facts["threshold_from"] == "default":
         after, found = _ranking(shot, flags)
         facts |= found
-    return table_result(flags, rows, GROUP_COLUMNS, facts, summary, after)
+    columns = [*GROUP_COLUMNS, *group_columns(entries).values()]  # also where there is no group
+    return table_result(flags, rows, columns, facts, summary, after)
 
 
 def _ranking(shot: Any, flags: argparse.Namespace) -> Result:

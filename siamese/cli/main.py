@@ -66,9 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     flags = build_parser().parse_args(arguments)
     keep_memory()
     compat.after_import("jax", lambda module: enable_compile_cache())
-    for stream in (sys.stdout, sys.stderr):  # what they cannot write becomes a question mark
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+    _set_encodings()
     try:
         result = _run(flags)
         if result is not None:  # A command that returns None has printed its answers already.
@@ -85,6 +83,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `siamese ... | head`
         sys.stderr.close()
         return 0
+
+
+def _set_encodings() -> None:
+    """Lets no letter be lost: a file or a pipe gets UTF-8, a terminal escapes for what it cannot show."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    if hasattr(sys.stdout, "reconfigure") and not sys.stdout.isatty():
+        sys.stdout.reconfigure(encoding="utf-8")
 
 
 def _run(flags: argparse.Namespace) -> Facts | Result | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -25,6 +25,8 @@ CUTS = np.arange(50, 100) / 100  # cosines above which pairs are counted
 SPARE = 20  # times as many pairs as asked are looked at, since one question is in many
 ROUNDING = 1e-6  # of a cosine: the vectors of one text, encoded twice, differ by less
 
+
+GROUP_COLUMNS = ("group", "keep", "similarity", "same_text", "id", "question")  # of `group_rows`
 
 # The cosine above which questions are joined, and `decide` of `average_linkage`: `Decisions.rule`.
 Rule = tuple[float, Callable | None]
@@ -176,6 +178,11 @@ def join_groups(
     return labels[len(labels) - len(own) :]
 
 
+def group_columns(entries: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """The other columns of an index's entries, and what `group_rows` calls them."""
+    return table_names(GROUP_COLUMNS, (name for entry in entries for name in entry["columns"]))
+
+
 def group_rows(shot: Any, keep: str = "central") -> Iterator[dict[str, Any]]:
     """Each member as a flat dict: group, keep, similarity, same_text, id, question, columns.
 
@@ -188,6 +195,7 @@ def group_rows(shot: Any, keep: str = "central") -> Iterator[dict[str, Any]]:
     an empty cell counts as last. A DataError names a value that is neither, or a date among numbers.
     """
     rank = _ranks(shot.entries, [member for group in shot.groups for member in group], keep)
+    names = group_columns(shot.entries)
     for group in shot.groups:
         rows = sorted(member.row for member in group)
         kept = min(rows, key=rank.__getitem__)
@@ -197,7 +205,7 @@ def group_rows(shot: Any, keep: str = "central") -> Iterator[dict[str, Any]]:
             entry = dict(shot.entries[row])
             columns, same = entry.pop("columns"), int(folded(entry["question"]) == text)
             own = {"group": first, "keep": int(row == kept), "similarity": round(cosine, 6)}
-            yield with_columns({**own, "same_text": same, **entry}, columns)
+            yield {**own, "same_text": same, **entry, **renamed(columns, names)}
 
 
 def _ranks(entries: list[dict[str, Any]], members: list[Member], keep: str) -> dict[int, float]:
@@ -242,15 +250,23 @@ def _number_or_date(value: Any) -> tuple[str, float]:
     return "neither", 0
 
 
-def with_columns(own: Mapping[str, Any], columns: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of the command's, and after it the columns of a file; one of a taken name gets `column_`."""
-    row = dict(own)
-    for name, value in columns.items():
+def table_names(own: Iterable[str], names: Iterable[str]) -> dict[str, str]:
+    """What a table that has the columns `own` calls others: a taken name gets ``column_`` before it."""
+    names = dict.fromkeys(names)
+    taken = set(own)
+    result: dict[str, str] = {}
+    for name in names:
         new = name
-        while new in row or (new != name and new in columns):
+        while new in taken or (new != name and new in names):
             new = f"column_{new}"
-        row[new] = value
-    return row
+        taken.add(new)
+        result[name] = new
+    return result
+
+
+def renamed(columns: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """The values of columns by the names of `table_names`."""
+    return {names[name]: value for name, value in columns.items()}
 
 
 def pairs_above(vectors: np.ndarray) -> np.ndarray:

@@ -1,8 +1,10 @@
 """The command as its user meets it: help, errors, doctor, demo; pipes, odd files, encodings."""
 
+import csv
 import io
 import json
 import os
+import subprocess
 import sys
 import time
 from functools import partial
@@ -12,6 +14,7 @@ import odd_files
 import pytest
 from command_flags import FLAGS
 from corpus_parts import small_corpus, write_pairs
+from programs import environment_of
 
 import siamese
 from siamese import QuestionPairs
@@ -191,12 +194,35 @@ def test_a_full_disk_behind_standard_output_is_not_the_files_fault(commands, cap
     assert "pairs.csv" not in message
 
 
-def test_what_standard_output_cannot_encode_is_replaced(run, monkeypatch):
+TEXTS = ["Où est le café?", "日本 how", "how far?"]
+ENCODINGS = [
+    {"PYTHONIOENCODING": "ascii"},
+    {"PYTHONIOENCODING": "latin-1"},
+    {"PYTHONIOENCODING": "ascii:strict"},
+    {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+]
+
+
+@pytest.mark.parametrize("environment", ENCODINGS, ids=str)
+@pytest.mark.parametrize("flags", [[], ["--json"]], ids=str)
+def test_a_table_is_utf_8_whatever_standard_output_is(run, environment, flags):
+    Path("q.txt").write_text("\n".join(TEXTS), "utf-8")
+    command = [sys.executable, "-m", "siamese.cli", "match", "q.txt", "q.txt", *flags]
+    command += ["--model", "model"]
+    done = subprocess.run(command, env=environment_of(**environment), capture_output=True)
+    assert done.returncode == 0, done.stderr
+    shown = done.stdout.decode("utf-8")
+    rows = json.loads(shown)["rows"] if flags else csv.DictReader(io.StringIO(shown))
+    assert [row["question"] for row in rows] == TEXTS
+
+
+def test_a_terminal_shows_escapes_for_what_it_cannot_encode(run, monkeypatch):
     written = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, "latin-1"))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(sys, "stderr", None)  # closed: 2>&-
-    assert run("predict", "use", "日本 how", "how")[0] == 0
-    assert written.getvalue().startswith(b"  ?? how")  # without a note
+    assert run("predict", "use", "日本 é how", "how")[0] == 0
+    assert written.getvalue().startswith(b"  \\u65e5\\u672c \xe9 how")  # without a note
 
 
 def test_a_terminal_shows_the_time_of_what_takes_long(monkeypatch):

@@ -380,3 +380,41 @@ def test_match_two_lists(run, rows):
     facts = json.loads(run(*command, "-k", "2", "--output", "m.csv", "--json")[1])
     assert (facts["questions"], facts["matched"], facts["output"]) == (1, 1, "m.csv")
     assert Path("m.csv").read_text().startswith("id,question,match_id,match,similarity")
+
+
+LISTS = {
+    "q.txt": "how far\nrice\n",
+    "q.csv": "id,question,by,group\n7,how far,me,1\n8,rice,you,2\n",
+    "q.jsonl": '{"question": "how far", "by": "me"}\n{"question": "rice", "row": 1}\n',
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize("stored", [False, True], ids=["list", "index"])
+def test_a_table_has_the_same_header_whatever_is_found(run, name, stored):
+    Path(name).write_text(LISTS[name])
+    target = ["q.db"] if stored else [name, "--model", "model"]
+    if stored:
+        assert run("index", "build", name, "--model", "model", "--output", "q.db")[0] == 0
+    Path("none.txt").write_text("???\nhow far\n")
+    regroup = ["--regroup"] * stored
+    for command, none, some in (
+        (["duplicates"], ["--threshold", "1", *regroup], ["--threshold", "-1", *regroup]),
+        (["duplicates", "--pairs"], ["--threshold", "1"], ["--threshold", "-1"]),
+        (["duplicates", "--differences"], ["--threshold", "1"], ["--threshold", "-1"]),
+        (["match", "empty.txt"], [], []),
+    ):
+        headers = set()
+        for at, flags in enumerate((none, some)):
+            text = ("xyzzy plugh\n", "how far\n")[at]
+            Path("empty.txt").write_text(text)
+            code, out, err = run(*command, *target, *flags)
+            assert code == 0, err
+            headers.add(out.splitlines()[0])
+        assert len(headers) == 1, headers
+    header = run("duplicates", *target, "--threshold", "1", *regroup)[1].splitlines()[0]
+    columns = header.split(",")
+    assert columns[:6] == ["group", "keep", "similarity", "same_text", "id", "question"]
+    own = {"q.txt": [], "q.csv": ["by", "column_group"], "q.jsonl": ["by", "row"]}[name]
+    row = ["row"] if not stored and name != "q.jsonl" else []
+    assert columns[6:] == row + own

@@ -370,6 +370,14 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         """Each question as a dict: id, question, columns. It reads all of them."""
         return self.snapshot().entries
 
+    @property
+    @steady
+    def column_names(self) -> list[str]:
+        """The names of the columns that questions have, in the order in which they appear."""
+        query = "select distinct key from question, json_each(question.columns)"
+        with self._moment() as (db, _):
+            return [name for (name,) in db.execute(query)]
+
     @steady
     def search(
         self,

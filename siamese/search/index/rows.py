@@ -20,7 +20,7 @@ from siamese.data.text import folded, has_words
 from siamese.errors import ArgumentError, DataError
 from siamese.search.detector import DuplicateDetector
 from siamese.search.encoders import valid_unicode
-from siamese.search.groups import with_columns
+from siamese.search.groups import table_names
 from siamese.search.index.file import last_row, settings, write_settings
 from siamese.search.index.ranking import WordCounts, stems_of
 
@@ -292,8 +292,8 @@ def export_parquet(
     from pyarrow import parquet
 
     table = {name: [entry[name] for entry in entries] for name in ("id", "question")}
-    names = dict.fromkeys(name for entry in entries for name in entry["columns"])
-    for new, name in zip([*with_columns({**table, "vector": None}, names)][3:], names):
+    others = (name for entry in entries for name in entry["columns"])
+    for name, new in table_names([*table, "vector"], others).items():
         # UTF-8 has no lone surrogates.
         table[valid_unicode(new)] = [_as_text(entry["columns"].get(name)) for entry in entries]
     table = {name: pyarrow.array(values, pyarrow.string()) for name, values in table.items()}
