@@ -11,7 +11,7 @@ from typing import Any
 from siamese.cli import arguments as shared
 from siamese.cli.arguments import arg, command, flag
 from siamese.cli.output import Facts, Result, claim, counted, note
-from siamese.cli.reading import labelled_pairs, load_model
+from siamese.cli.reading import labelled_pairs, load_model, note_cut
 from siamese.data.pairs import QuestionPairs, check_both_labels, split
 from siamese.errors import ArgumentError
 from siamese.evaluation.asking import pair_key
@@ -120,7 +120,8 @@ def _run(
     ready = time.monotonic()
     trainer.train()
     note(f"Encoded in {ready - begun:.1f} s, trained in {time.monotonic() - ready:.1f} s.")
-    trainer.save(questions=str(flags.questions))  # Save first: evaluation may fail.
+    model = trainer.save(questions=str(flags.questions))  # Save first: evaluation may fail.
+    note_cut(model, {*parts[0].question1, *parts[0].question2})
     return trainer
 
 
@@ -170,6 +171,7 @@ def _few(pairs: QuestionPairs, start: Any, changes: dict[str, Any], flags: Any) 
     model, bought = teach(start, pairs, listed, seed=seed, note=note)
     model.card |= {"questions": str(flags.questions), "figures": bought._asdict()}
     model.save(flags.output, overwrite=flags.overwrite)
+    note_cut(model, {*pairs.question1, *pairs.question2})
     text = f"{bought}\nSaved in {flags.output}, after {time.monotonic() - begun:.0f} s."
     return text, {**bought._asdict(), "threshold": model.threshold, "output": flags.output}
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from siamese.data.text import cleaned
+from siamese.data.text import LONGEST_TEXT, cleaned
 
 SHARE = 0.01  # A line or a tag in more of the texts than this is repeated.
 LEAST_TEXTS = 100  # A shorter list has no repeated lines.
@@ -135,7 +135,9 @@ def _is_repeated_tag(key: str, count: int, size: int) -> bool:
 
 
 def is_long(text: str) -> bool:
-    """Whether a text has several lines."""
+    """Whether a text has several lines, and is no longer than what is read."""
+    if len(text) > LONGEST_TEXT:
+        return False
     return "\n" in text or "\r" in text or ("<" in text and LINE_END.search(text) is not None)
 
 

@@ -10,7 +10,7 @@ from collections import defaultdict
 from itertools import chain
 from typing import Literal
 
-LONGEST_TEXT = 1 << 18  # characters of a cleaned text; no model reads those after them
+LONGEST_TEXT = 1 << 18  # characters of a text with its tags; no model reads those after them
 
 # These patterns meet the texts of strangers, so their time must grow with the text's
 # length alone. Where two repetitions could share characters, the first is possessive (*+,
@@ -84,11 +84,14 @@ _STRAIGHT = str.maketrans(
 )
 
 
-def cleaned(text: str) -> str:
+def cleaned(text: str, most: int | None = LONGEST_TEXT) -> str:
     """Text without invisible characters, HTML tags and entities, composed (NFC); letters and case stay.
 
     Three words in capitals alone, or a long one, become a sentence: an encoder takes them for other words.
+    Of a longer text the first `most` characters count.
     """
+    if most and len(text) > most:
+        text = beginning(text, most)
     whole, text = text, _without_tags(text)
     if "&" in text:
         is_escaped = text is whole  # Its tags may be entities, such as &lt;p&gt;.
@@ -99,6 +102,16 @@ def cleaned(text: str) -> str:
     if text.isprintable() and text.isascii():
         return text
     return normalized(_INVISIBLE.sub("", _BREAK.sub(" ", text)), "NFC")
+
+
+def beginning(text: str, most: int = LONGEST_TEXT) -> str:
+    """The first `most` characters, without a tag that would be cut in two."""
+    if len(text) <= most:
+        return text
+    text = text.lstrip()[:most]
+    last_tag = text.rfind("<")
+    is_open = last_tag > text.rfind(">") and _MARKUP.search(text)
+    return text[:last_tag] if is_open else text
 
 
 def _without_tags(text: str) -> str:
@@ -169,7 +182,12 @@ def without_greeting(text: str) -> str:
 
 
 def folded(text: str) -> str:
-    """Cleaned text without differences of case, blanks, quotes, dashes, compatibility characters (NFKC)."""
+    """Cleaned text without differences of case, blanks, quotes, dashes, compatibility characters (NFKC).
+
+    What follows the first `LONGEST_TEXT` characters stays as it is.
+    """
+    if len(text) > LONGEST_TEXT:
+        return folded(text[:LONGEST_TEXT]) + text[LONGEST_TEXT:]
     text = cleaned(text)
     if not text.isascii():
         text = normalized(text.translate(_STRAIGHT), "NFKC").translate(_STRAIGHT)

@@ -14,6 +14,10 @@ from collections.abc import Iterable, Mapping
 from siamese.errors import ArgumentError
 
 UNKNOWN_ID = 0
+# A tower reads a text's first tokens, since beyond them the mean of an LSTM hardly changes. It
+# takes them from the first characters: NLTK needs seconds for a megabyte.
+MAX_TOKENS = 512
+LONGEST = 20_000
 
 # The fast path. A text is taken only if it is built from these pieces and nothing else; the
 # comments say why no rule of NLTK can do anything there but what `fast_path` does.

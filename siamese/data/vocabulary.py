@@ -173,9 +173,12 @@ class TokenizedQuestions:
         return Ragged(table[self.ids.values], self.ids.offsets)
 
 
-def tokenize_questions(questions: Iterable[str], *, progress: bool = True) -> TokenizedQuestions:
+def tokenize_questions(
+    questions: Iterable[str], *, progress: bool = True, most: int | None = None
+) -> TokenizedQuestions:
     """Tokenizes questions, each distinct one once; with `progress` a bar is shown after two seconds.
 
+    Of a question at most `most` tokens count, or all of them where it is None.
     Errors are those of `text_list`.
     """
     places: dict[str, int] = {}
@@ -185,6 +188,8 @@ def tokenize_questions(questions: Iterable[str], *, progress: bool = True) -> To
     ids = []
     with progress_bar(len(places), "tokenizing", "questions", quiet=not progress) as bar:
         for text in places:
-            ids.append([numbers.setdefault(word, len(numbers)) for word in word_tokenize(text)])
+            ids.append(
+                [numbers.setdefault(word, len(numbers)) for word in word_tokenize(text)[:most]]
+            )
             bar.update()
     return TokenizedQuestions(list(numbers), Ragged.from_lists(ids), np.asarray(rows, np.int64))

@@ -12,7 +12,7 @@ import re
 from siamese.data.mail import without_mail
 from siamese.data.phrases import NO_PROJECTS, QUESTION_STARTS
 from siamese.data.repeated import LINE_END
-from siamese.data.text import cleaned, has_words, without_greeting
+from siamese.data.text import beginning, cleaned, has_words, without_greeting
 
 LAYERS = 6  # marks in marks that are undone, such as "# **[SUP-1] ...**"
 _LINE = "\ue000"  # stands for the end of a line of HTML while its tags are taken out
@@ -120,10 +120,11 @@ def cleaned_lines(text: str) -> str:
     """`cleaned`, with a line break where HTML ends a line."""
     if "<" not in text:
         return cleaned(text)
+    text = beginning(text)
     marked = LINE_END.sub(rf"\g<0>{_LINE}", text)
     if marked == text:
         return cleaned(text)
-    marked = cleaned(marked)
+    marked = cleaned(marked, most=None)
     # A tag that is still there is text, such as that of "What is <br> for?".
     lines = marked.replace(f">{_LINE}", ">").split(_LINE)
     return "\n".join(map(str.strip, lines)).strip()

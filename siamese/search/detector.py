@@ -17,8 +17,8 @@ import numpy as np
 from siamese.compat.progress import progress_bar
 from siamese.data.arguments import as_number, whole_number
 from siamese.data.readers.tables import text_list
-from siamese.data.text import cleaned, has_words, straightened
-from siamese.data.tokenizer import word_tokenize
+from siamese.data.text import LONGEST_TEXT, cleaned, has_words, straightened
+from siamese.data.tokenizer import LONGEST, MAX_TOKENS, word_ids, word_tokenize
 from siamese.data.vocabulary import Vocabulary
 from siamese.data.wrapping import plain
 from siamese.errors import ArgumentError
@@ -40,9 +40,6 @@ SHARES = {
     ("encoder", "tower"): (0.75, 0.25),
     ("encoder", "head", "tower"): (0.65, 0.18, 0.17),
 }
-# The tower cuts longer questions: beyond it the mean of an LSTM says nothing more.
-MAX_TOKENS = 512
-LONGEST = 20_000  # characters in which it looks for them: of a megabyte NLTK needs seconds
 AT_ONCE = 250_000 * (os.cpu_count() or 1)  # characters encoded at once, in two seconds
 
 
@@ -230,11 +227,23 @@ class DuplicateDetector(Decisions):
     # ---- Answering ----
 
     def cut(self, questions: Iterable[str]) -> int:
-        """How many questions the model does not read to their end, see `MAX_TOKENS` and its encoder."""
-        long = [text for text in questions if len(text) > MAX_TOKENS]  # A token has a character.
-        by_encoder = self.encoder.cut(map(cleaned, long)) if self.encoder else 0
-        tokens = (self.vocabulary.encode(text[:LONGEST]) for text in long if self.tower)
-        return max(by_encoder, sum(len(ids) > MAX_TOKENS for ids in tokens))
+        """How many questions the model does not read to their end.
+
+        Of a question, its tags counted, `siamese.data.text.LONGEST_TEXT` characters are cleaned.
+        Of the cleaned text an encoder reads at most its `longest` characters, a tower the first
+        `MAX_TOKENS` tokens of the first `LONGEST` characters.
+        """
+        # A token has a character.
+        return sum(len(text) > MAX_TOKENS and self._is_cut(text) for text in questions)
+
+    def _is_cut(self, text: str) -> bool:
+        text, is_cut = self._beginning(text)
+        if is_cut or (self.encoder and self.encoder.cut([text])):
+            return True
+        if self.tower is None:
+            return False
+        text = self.vocabulary.read(text)
+        return len(text) > LONGEST or len(word_tokenize(text)) > MAX_TOKENS
 
     def encode(
         self, questions: Any, batch_size: int | None = None, show_progress: bool = False
@@ -282,19 +291,39 @@ class DuplicateDetector(Decisions):
 
         A tower that tells case apart, as the course's, reads every letter.
         """
-        if self.vocabulary is not None and not self.vocabulary.folded:
-            return cleaned(text) if self.encoder else text
-        text = straightened(plain(text))
-        return self.encoder.respelled(text) if self.encoder else text
+        text, _ = self._beginning(text)
+        if self.encoder and self._is_folded:
+            return self.encoder.respelled(text)
+        return text
+
+    @property
+    def _is_folded(self) -> bool:
+        """Whether all parts read plain text; the course's tower does not."""
+        return self.vocabulary is None or self.vocabulary.folded
+
+    def _beginning(self, text: str) -> tuple[str, bool]:
+        """A question cleaned, and cut to what the parts read; whether it is longer."""
+        is_longer = len(text) > LONGEST_TEXT
+        if self._is_folded:
+            text = straightened(plain(text))
+        elif self.encoder:
+            text = cleaned(text)
+        longest = self.encoder.longest if self.encoder else LONGEST_TEXT
+        if len(text) > longest:
+            text = " ".join(text.split())  # Blanks alone hide no words behind them.
+        return text[:longest], is_longer or len(text) > longest
+
+    def _token_ids(self, text: str) -> list[int]:
+        """The ids of the tokens that the tower reads of a text that is cleaned."""
+        words = word_tokenize(self.vocabulary.read(text)[:LONGEST])
+        return word_ids(words[:MAX_TOKENS], self.vocabulary)
 
     def _read(self, texts: Sequence[str]) -> tuple[list[str], Any]:
         """Texts as they are read, and their token ids where there is a tower."""
         read = list(map(self.as_read, texts))
         if self.tower is None:
             return read, None
-        words = self.vocabulary
-        parts = (text[:LONGEST] for text in (read if words.folded else texts))
-        return read, [words.encode(text)[:MAX_TOKENS] for text in parts]
+        return read, list(map(self._token_ids, read if self.vocabulary.folded else texts))
 
     def _vectors(self, texts: list[str], ids: Any, length: Any = None) -> np.ndarray:
         """The vectors of texts and their token ids, padded to `length`, float32 [texts, d]."""
@@ -381,7 +410,7 @@ class DuplicateDetector(Decisions):
     def unknown_words(self, question: str) -> list[str]:
         """The question's words that no part of the model knows, in order; see `FrozenEncoder.unread`."""
         text, vocabulary = self.as_read(question), self.vocabulary or ()
-        words = word_tokenize(vocabulary.read(text) if vocabulary else text)
+        words = word_tokenize((vocabulary.read(text) if vocabulary else text)[:LONGEST])
         unknown = [word for word in words if word not in vocabulary]
         if self.encoder is None:
             return unknown
@@ -404,6 +433,6 @@ class DuplicateDetector(Decisions):
             text, words = self.as_read(text), self.vocabulary
             # Most texts have a known word between blanks; the others are read as the tower reads them.
             near = (text.lower() if words.folded else text).split()
-            return not (has_known(near) or has_known(word_tokenize(words.read(text[:LONGEST]))))
+            return not (has_known(near) or has_known(word_tokenize(words.read(text)[:LONGEST])))
 
         return np.array(list(map(is_unknown, questions)), bool)

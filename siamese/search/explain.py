@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 from siamese.data.readers.tables import text_list
 from siamese.data.text import cleaned, normalized, straightened
+from siamese.data.tokenizer import LONGEST, MAX_TOKENS
 from siamese.data.wrapping import plain
 from siamese.errors import DataError
-from siamese.search.detector import MAX_TOKENS, DuplicateDetector
+from siamese.search.detector import DuplicateDetector
 from siamese.search.display import harmless, rounded
 
 _NUMBER = re.compile(r"\d++(?:[.,:]\d++)*+")
@@ -78,7 +79,7 @@ def explain(detector: DuplicateDetector, question1: str, question2: str) -> Expl
     asked = text_list([question1, question2], "explain")
     is_plain = detector.vocabulary is None or detector.vocabulary.folded
     read = plain if is_plain else cleaned  # as `DuplicateDetector.as_read`
-    words = [read(text).split()[:MAX_TOKENS] for text in asked]
+    words = [read(text)[:LONGEST].split()[:MAX_TOKENS] for text in asked]
     if [] in words:
         name = f"question{words.index([]) + 1}"
         raise DataError(f"{name} has no words, so there is nothing to explain.")

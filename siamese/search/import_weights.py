@@ -15,6 +15,8 @@ from siamese.errors import CheckpointError, DataError
 from siamese.nn.encoder import TowerConfig
 from siamese.search.detector import DuplicateDetector
 
+LARGEST_VOCABULARY = 64 << 20  # bytes
+
 
 def import_weights(
     weights: str | os.PathLike, vocabulary: Vocabulary, unseen: int = 0
@@ -55,8 +57,11 @@ def read_vocabulary(path: str | os.PathLike) -> tuple[Vocabulary, int]:
 
     DataError for no such file, or ids that are not the course's: ``<PAD>`` 1, then 2, 3, ...
     """
-    with explained(path, "read the vocabulary", DataError):
-        content = Path(path).read_bytes()
+    with explained(path, "read the vocabulary", DataError), open(path, "rb") as file:
+        content = file.read(LARGEST_VOCABULARY + 1)
+    if len(content) > LARGEST_VOCABULARY:
+        most = f"{LARGEST_VOCABULARY >> 20} MB, which hold millions of words"
+        raise DataError(f"{path} is no vocabulary: it has more than {most}. Name another file.")
     try:
         ids = json.loads(content)
         word_of, unseen = {number: word for word, number in ids.items()}, [*ids.values()].count(0)

@@ -15,6 +15,7 @@ from siamese.data.clusters import clusters, transitive_closure
 from siamese.data.hard_negatives import SimilarQuestions
 from siamese.data.pairs import QuestionPairs
 from siamese.data.text import folded
+from siamese.data.tokenizer import LONGEST, MAX_TOKENS
 from siamese.data.vocabulary import TokenizedQuestions, Vocabulary, tokenize_questions
 from siamese.errors import ArgumentError, DataError
 from siamese.nn.batches import PaddedBatches
@@ -73,7 +74,10 @@ def prepare(
     # The number and the token ids of each question.
     sides = (pairs.question1, pairs.question2, held_out.question1, held_out.question2)
     texts = list(itertools.chain(*sides))
-    tokenized = tokenize_questions(map(folded, texts) if config.folded else texts)
+    tokenized = tokenize_questions(
+        [(folded(text) if config.folded else text)[:LONGEST] for text in texts],
+        most=MAX_TOKENS,
+    )
     first_places = np.unique(tokenized.rows, return_index=True)[1]
     rows = tokenized.rows[: 2 * len(pairs)].reshape(2, -1)
     held_out_rows = tokenized.rows[2 * len(pairs) :].reshape(2, -1)

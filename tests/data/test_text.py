@@ -87,6 +87,40 @@ def test_a_mail_whose_question_begins_at_character_20_000_is_its_question():
     for detector in (DuplicateDetector.pretrained(), make_detector(words=words, folded=True)):
         bare, *others = detector.encode([QUESTION, mail, spans])
         assert all((other == bare).all() for other in others)
+        assert detector.cut([mail, spans]) == 0
+
+
+LONG = {  # a text, and whether both models read it to its end
+    "the tower's 512 tokens": ("far " * 512, True),
+    "more tokens than the tower reads": ("far " * 513, False),
+    "few tokens, many characters": ("far" + "x" * 20_000, False),
+    "blanks": ("How" + " \n" * 50_000 + "far?", True),
+    "tags, and all is read": ("<p>x</p>" + "<b></b>" * 30_000 + "far?", True),
+    "tags, and not all is read": ("<p>x</p>" + "<b></b>" * 40_000 + "far?", False),
+    "an image": ("<p>Is it far?</p><img src='data:" + "QUJD" * 100_000 + "'>", False),
+    "megabytes": ("How far is it? " * 1_000_000, False),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_text_is_read_to_its_end_or_counted(name):
+    text, is_whole = LONG[name]
+    both = make_detector(words=["how", "far", "?"], folded=True, encoder="use")
+    assert both.cut([text, "far"]) == (not is_whole)
+    # What is read is short, whatever comes after it.
+    assert len(both.as_read(text)) < 1 << 17
+    if not is_whole and len(text) > 1 << 17:
+        assert (both.encode(text) == both.encode(text + "How far is it?" * 9)).all()
+
+
+def test_what_a_cut_text_has_in_front_decides_its_vector():
+    use = DuplicateDetector.pretrained()
+    question, image = "<p>How far is it?</p>", LONG["an image"][0]
+    assert (use.encode("Is it far?") == use.encode(image)).all()
+    assert folded(image + "a") != folded(image + "b")  # No two texts become one.
+    assert use.cut(["far " * 4_000, "far " * 5_000, question]) == 1
+    words = " ".join(f"word{number}" for number in range(30_000))
+    assert (use.encode(words) == use.encode(words + " more")).all()
 
 
 def test_accents_are_composed_as_unicodedata_does():

@@ -245,6 +245,11 @@ def test_other_weights_are_refused(tmp_path):
             import_weights(tmp_path, COURSE_VOCABULARY, 2)
 
 
+def test_a_vocabulary_without_an_end_is_refused():
+    with pytest.raises(DataError):
+        read_vocabulary("/dev/zero")
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

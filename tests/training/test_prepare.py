@@ -269,6 +269,14 @@ def test_labelled_pairs_go_with_each_batch_and_are_drawn_evenly():
     assert set(batch.is_duplicate.tolist()) == {0, 1}
 
 
+def test_a_long_question_trains_as_far_as_a_model_reads_it():
+    questions = ["how far is it ? " * 9_000, "how old", "who ?", "x" * 9_000]
+    pairs = QuestionPairs(questions * 3, questions[::-1] * 3, [1, 0] * 6)
+    for config in (TrainConfig(), TrainConfig.preset("best")):
+        data = prepare(pairs, config)
+        assert data.ids.lengths.max() == 512
+
+
 def test_bad_arguments_are_refused_at_the_call():
     first, second = make_pairs([3, 4, 5], [3, 4, 5])
     for arguments, message in (

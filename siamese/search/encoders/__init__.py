@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from siamese.data.readers.tables import text_list
-from siamese.data.text import has_words
+from siamese.data.text import LONGEST_TEXT, has_words
 from siamese.errors import ArgumentError, DataError, MissingDependencyError
 
 USE, WORDLLAMA = "use", "wordllama"
@@ -42,6 +42,8 @@ class FrozenEncoder:
       size: the numbers of a vector.
       vectors: function of texts that are not `unread` -> unit vectors, float32 [texts, size].
     """
+
+    longest = LONGEST_TEXT  # characters of a text that it reads at most
 
     def __init__(self, name: str, fingerprint: str | None, size: int, vectors: Callable):
         self.name = self.source = name  # The source is what `find_encoder` makes it of.
@@ -68,7 +70,7 @@ class FrozenEncoder:
         return not has_words(text)
 
     def cut(self, texts: Iterable[str]) -> int:
-        """How many texts it does not read to their end."""
+        """How many texts of at most `longest` characters it does not read to their end."""
         return 0
 
     def respelled(self, text: str) -> str:
@@ -129,6 +131,7 @@ def _joined(parts: Sequence[FrozenEncoder]) -> FrozenEncoder:
     name, size = "+".join(part.name for part in parts), sum(part.size for part in parts)
     digest = hashlib.sha256(fingerprints.encode()).hexdigest()
     joined = FrozenEncoder(name, digest, size, vectors)
+    joined.longest = max(part.longest for part in parts)
     joined.unread = lambda text: all(part.unread(text) for part in parts)
     joined.respelled = lambda text: functools.reduce(lambda t, part: part.respelled(t), parts, text)
     return joined

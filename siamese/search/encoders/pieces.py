@@ -32,7 +32,7 @@ class Pieces:
         self._texts = b"\n".join(parts[:-1:2]).decode().split("\n")
         self._scores = np.frombuffer(b"".join(parts[1::2]), "<f4").tolist()
         self._ids = dict(zip(self._texts, range(len(self._scores)), strict=True))
-        self._longest = max(map(len, self._texts))
+        self.longest = max(map(len, self._texts))
         self._unknown_score = min(self._scores) - _PENALTY
         self._normalizer = _read_normalizer(content)
 
@@ -81,7 +81,7 @@ class Pieces:
         best = [(0.0, 0, UNKNOWN), *[(-np.inf, 0, UNKNOWN)] * len(text)]
         for start in range(len(text)):
             before, single = best[start][0], False
-            for end in range(start + 1, min(start + self._longest, len(text)) + 1):
+            for end in range(start + 1, min(start + self.longest, len(text)) + 1):
                 number = self._ids.get(text[start:end])
                 if number is None:
                     continue

@@ -87,6 +87,7 @@ class UniversalSentenceEncoder(FrozenEncoder):
             raise ValueError("its files are not those of 0.2.1")
         self._blas, self._lock = ThreadpoolController(), threading.Lock()
         self._pieces = Pieces(contents[1])
+        self.longest = MOST_TOKENS * self._pieces.longest
         self.respelled = Spelling(self._pieces)
         archive = np.load(io.BytesIO(contents[0]))
         parts = [f"q{part + 1}" for part in range(_PARTS)]
@@ -109,7 +110,10 @@ class UniversalSentenceEncoder(FrozenEncoder):
     def cut(self, texts: Iterable[str]) -> int:
         """How many texts have more than `MOST_TOKENS` tokens."""
         long = (valid_unicode(text) for text in texts if len(text) > MOST_TOKENS)
-        return sum(len(self._pieces.library.encode(text).ids) > MOST_TOKENS for text in long)
+        return sum(len(text) > self.longest or self._has_more(text) for text in long)
+
+    def _has_more(self, text: str) -> bool:
+        return len(self._pieces.library.encode(text).ids) > MOST_TOKENS
 
     def _of_texts(self, texts: list[str]) -> np.ndarray:
         tasks = [texts[task] for task in runs(list(map(len, texts)), _TASK)]
@@ -136,7 +140,7 @@ class UniversalSentenceEncoder(FrozenEncoder):
                 self._lock.release()
 
     def _of_task(self, texts: list[str]) -> np.ndarray:
-        pieces = self._pieces.ids(list(map(valid_unicode, texts)))
+        pieces = self._pieces.ids([valid_unicode(text[: self.longest]) for text in texts])
         tokens = [ids[:MOST_TOKENS] for ids in pieces]
         lengths = np.array([len(ids) + 2 for ids in tokens])
         behind = [_OUTSIDE] * _NEAR  # Between two texts, so that no convolution joins them.

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from siamese.data.text import folded
+from siamese.data.text import LONGEST_TEXT, folded
 from siamese.search.nearest import best_rows, cosines_with, top_k
 
 MODES = ("hybrid", "vectors", "words")  # of a search's order
@@ -54,7 +55,7 @@ def stems_of(texts: Iterable[str]) -> list[list[str]]:
     """`words_in` of texts that are folded already."""
     import Stemmer  # Not at the top: only searches by words need it.
 
-    rows = list(map(_WORD.findall, texts))
+    rows = list(map(_WORD.findall, texts, repeat(0), repeat(LONGEST_TEXT)))
     words = list({word for row in rows for word in row})
     # A stemmer of its own, since it holds the word it works on.
     stem_of = dict(zip(words, Stemmer.Stemmer("english").stemWords(words)))
