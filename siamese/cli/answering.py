@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Iterable
 from shlex import quote
+
+import numpy as np
 
 from siamese.cli import arguments as shared
 from siamese.cli import reading
@@ -19,12 +22,14 @@ from siamese.cli.reading import (
     question_list,
 )
 from siamese.compat.progress import elapsed
+from siamese.data.arguments import whole_number
 from siamese.data.text import has_words
 from siamese.errors import ArgumentError
 from siamese.search.detector import DuplicateDetector
 from siamese.search.display import harmless, rounded
 from siamese.search.explain import explain
 from siamese.search.groups import renamed, table_names
+from siamese.search.nearest import top_k
 
 ANSWERS = ("similarity", "probability", "is_duplicate")
 MATCHES = ("id", "question", "match_id", "match", *ANSWERS)
@@ -142,24 +147,32 @@ def search(flags: argparse.Namespace) -> Result:
 
 
 @command(
-    arg("a", metavar="A", help="the questions to match, a list in any format"),
-    arg("index", metavar="B", help="the questions to match them with, or their index"),
+    arg("a", metavar="A", help="the questions to match, a list in any format; alone also an index"),
+    arg(
+        "index",
+        metavar="B",
+        nargs="?",
+        help="those to match them with, or their index [A's others]",
+    ),
     shared.THRESHOLD,
     arg("-k", type=int, default=1, help="matches of each question [%(default)s]"),
     *shared.LIST_TABLE,
 )
 def match(flags: argparse.Namespace) -> Result:
-    """Find for each question of one list the best matches in another, as CSV.
+    """Find for each question the most similar others of its list, or those of another one, as CSV.
 
+    siamese match tickets.csv -k 3 --output matches.csv         (for each the three nearest others)
     siamese match new.csv faq.csv -k 3 --threshold 0.8 --output matches.csv
     """
     claim(flags.output, flags)
+    if flags.index is None:
+        return _match_itself(flags)
     new = reading.kind_of(flags.index) != "index" and question_list(flags.a, flags)
     with opened(flags.index, flags) as (index, detector):
         new = new or reading.list_for(index, flags.a, flags, "keep_repeated repeated")
-        facts, rows = threshold_facts(detector, flags), []
+        facts = threshold_facts(detector, flags)
         note_cut(detector, new.compared)
-        with elapsed(f"Searching for {len(new.questions):,} questions"):
+        with elapsed(f"Searching for {counted(len(new.questions), 'question')}"):
             options = {"mode": "vectors", "threshold": flags.threshold}
             hits = index.search(new.compared, flags.k, **options)
         columns_of_b = [
@@ -167,18 +180,56 @@ def match(flags: argparse.Namespace) -> Result:
             *(name for best in hits for hit in best for name in hit.columns),
         ]
     columns = new.columns or [{}] * len(hits)
+    matches = zip(new.ids, new.questions, columns, hits)
+    return _match_table(list(matches), columns_of_b, facts, flags)
+
+
+def _match_itself(flags: argparse.Namespace) -> Result:
+    """The most similar other questions of each question of a list or an index."""
+    from siamese.search.index import Hit
+
+    k = whole_number(flags.k, "k", 1)
+    flags.index = flags.a
+    if reading.kind_of(flags.index) == "index":
+        why = f"{flags.index} is an index, which is read as it is"
+        reading.refuse_flags(flags, reading.LISTS, why)
+    with opened(flags.index, flags) as (index, detector):
+        entries, vectors, *_ = index.snapshot()
+        columns_of_both = [*index.column_names, *(n for entry in entries for n in entry["columns"])]
+        facts = threshold_facts(detector, flags)
+        with elapsed(f"Searching for {counted(len(entries), 'question')}"):
+            worded = np.flatnonzero(vectors.any(axis=1))
+            places, _ = top_k(vectors[worded], vectors[worded], k + 1)
+            nearest = dict(zip(worded.tolist(), worded[places].tolist()))
+    matches = []
+    for at, entry in enumerate(entries):
+        others = [other for other in nearest.get(at, ()) if other != at][:k]
+        judged = detector.judged(vectors[others], vectors[at][None], flags.threshold)
+        hits = [
+            Hit(entries[other]["id"], entries[other]["question"], *own, entries[other]["columns"])
+            for other, own in zip(others, judged)
+        ]
+        matches.append((entry["id"], entry["question"], entry["columns"], hits))
+    return _match_table(matches, columns_of_both, facts, flags)
+
+
+def _match_table(
+    matches: list[tuple], columns_of_matches: Iterable[str], facts: Facts, flags: argparse.Namespace
+) -> Result:
+    """A row for each hit of each question; `matches` are its id, text, other columns and hits."""
     # All columns of both lists, whether or not a row has them.
-    names = {f"match_{name}": name for name in columns_of_b}
+    names = {f"match_{name}": name for name in columns_of_matches}
     of_match = {names[name]: shown for name, shown in table_names(MATCHES, names).items()}
     taken = [*MATCHES, *of_match.values()]
-    of_question = table_names(taken, (name for own in columns for name in own))
-    for i, question, own, best in zip(new.ids, new.questions, columns, hits):
+    of_question = table_names(taken, (name for _, _, own, _ in matches for name in own))
+    rows = []
+    for i, question, own, best in matches:
         others = renamed(own, of_question)
         for *hit, is_duplicate, of_hit in best:
             row = dict(zip(MATCHES, (i, question, *hit, int(is_duplicate))))
             rows.append(row | renamed(of_hit, of_match) | others)
         if not best:  # A question without words has no match, and a row.
             rows.append(dict.fromkeys(MATCHES) | {"id": i, "question": question} | others)
-    matched = sum(any(hit.is_duplicate for hit in best) for best in hits)
-    facts |= {"questions": len(hits), "matched": matched}
+    matched = sum(any(hit.is_duplicate for hit in best) for *_, best in matches)
+    facts |= {"questions": len(matches), "matched": matched}
     return table_result(flags, rows, [*taken, *of_question.values()], facts)

@@ -218,8 +218,9 @@ def threshold(flags: argparse.Namespace) -> Result:
                 f"{stays}: {detector.threshold:.3f}. Of {len(pairs)} labels {duplicates} {are}, and it "
                 f"takes {ENOUGH}. {_way_on(pairs, flags)}"
             )
-            if index is None:
-                raise DataError(text)
+            if flags.output:  # for the next command
+                detector.save(output, overwrite=flags.overwrite)
+                text += f"\nThe model as it was is saved in {output}."
             return text, {**facts, "pairs": len(pairs), "duplicates": duplicates, "fitted": False}
         try:
             if similar is None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import inspect
 import os
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from siamese import __version__, compat
@@ -25,7 +27,7 @@ COMMANDS = (
     *(labels.data, training.import_weights, course.grade, course.doctor),
 )
 # What a command needs beside the tool's own packages.
-PACKAGES = {"serve": "fastapi uvicorn prometheus-client", "grade": "ipykernel nbclient nbformat"}
+PACKAGES = {"serve": '".[serve]"', "grade": "ipykernel nbclient nbformat"}
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -42,19 +44,24 @@ def build_parser() -> argparse.ArgumentParser:
     for function in COMMANDS:
         first, _, examples = inspect.getdoc(function).partition("\n\n")
         lines = [f"\n  {line}" for line in examples.splitlines()]
-        name, help = function.__name__.replace("_", "-"), first[0].lower() + first[1:].rstrip(".")
+        name, help = command_name(function), first[0].lower() + first[1:].rstrip(".")
         siblings, pages = commands, [parser]
-        if name.startswith("index-"):
+        if name.startswith("index "):
             siblings, pages = parts, [parser, index]
         options = {"help": help, "description": first, **look}
-        added = siblings.add_parser(name.removeprefix("index-"), **options)
+        added = siblings.add_parser(name.removeprefix("index "), **options)
         added.epilog += "".join(lines)
         for page in pages:
             page.epilog += lines[0]
-        added.set_defaults(function=function, command=name.replace("index-", "index "))
+        added.set_defaults(function=function, command=name, usage=added.format_usage)
         for argument in function.arguments:
             argument(added)
     return parser
+
+
+def command_name(function: Callable) -> str:
+    """The name of a command, such as 'index build'."""
+    return function.__name__.replace("_", "-").replace("index-", "index ")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -63,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0; 2 for an error that a user can mend; 130 after Ctrl-C.
     """
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115  # It may be closed.
-    flags = build_parser().parse_args(arguments)
+    flags = _parsed(sys.argv[1:] if arguments is None else list(arguments))
     keep_memory()
     compat.after_import("jax", lambda module: enable_compile_cache())
     _set_encodings()
@@ -92,6 +99,37 @@ def _set_encodings() -> None:
             stream.reconfigure(errors="backslashreplace")
     if hasattr(sys.stdout, "reconfigure") and not sys.stdout.isatty():
         sys.stdout.reconfigure(encoding="utf-8")
+
+
+def _parsed(arguments: list[str]) -> argparse.Namespace:
+    """The flags of a command line; a mistyped command or flag gets the nearest one."""
+    parser = build_parser()
+    words = [command_name(function).split() for function in COMMANDS]
+    given = arguments[:1]
+    known = {name[0] for name in words}
+    if given == ["index"] and len(arguments) > 1:
+        given = arguments[:2]
+        known = {name[1] for name in words if name[0] == "index"}
+    if given and given[-1] not in known and not given[-1].startswith("-"):
+        all_of_them = " ".join(["siamese", *given[:-1], "--help"])
+        near = [
+            " ".join(["siamese", *given[:-1], name])
+            for name in get_close_matches(given[-1], sorted(known), n=2)
+        ]
+        parser.exit(2, _no_such("command", given[-1], near, all_of_them))
+    flags, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        options = sorted(set(re.findall(r"--[\w-]+", flags.usage())))
+        near = get_close_matches(unknown[0].partition("=")[0], options, n=2)
+        all_of_them = f"siamese {flags.command} --help"
+        parser.exit(2, _no_such("argument", unknown[0], near, all_of_them))
+    return flags
+
+
+def _no_such(what: str, word: str, near: list[str], all_of_them: str) -> str:
+    """What is printed about a word that means nothing, with those that are nearest to it."""
+    meant = f" Did you mean {' or '.join(near)}?" if near else ""
+    return f"siamese: There is no {what} {harmless(word, LAYOUT)!r}.{meant} All of them: {all_of_them}\n"
 
 
 def _run(flags: argparse.Namespace) -> Facts | Result | None:

@@ -35,7 +35,25 @@ def test_fourteen_commands_show_examples(command, run):
 def test_a_package_that_a_command_lacks_is_named(refused, monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     monkeypatch.delitem(sys.modules, "siamese.serving.api", raising=False)
-    refused(["serve", "nothing"], ": pip install fastapi uvicorn prometheus-client")
+    refused(["serve", "nothing"], 'pip install ".[serve]"')
+
+
+@pytest.mark.parametrize(
+    ("line", "near"),
+    [
+        ("dublicates q.csv", "siamese duplicates"),
+        ("treshold q.csv", "siamese threshold"),
+        ("index biuld q.csv", "siamese index build"),
+        ("matches q.csv", "siamese match"),
+        ("match q.csv --ouput o.csv", "--output"),
+        ("search q.csv how --treshold=0.3", "--threshold"),
+        ("zzz", "siamese --help"),
+        ("duplicates q.csv --zzz", "siamese duplicates --help"),
+    ],
+)
+def test_a_mistyped_word_gets_the_nearest_one(run, line, near):
+    code, _, err = run(*line.split())
+    assert code == 2 and near in err
 
 
 def test_errors_are_one_message_and_exit_code_2(refused):
