@@ -259,14 +259,12 @@ def _shrink(data: dict) -> None:
 def with_outputs(notebook: nbformat.NotebookNode, path: Path) -> nbformat.NotebookNode | None:
     """The notebook with the outputs of the one at `path`; None where a line of code differs.
 
-    The setup cell may differ: it installs, and prints nothing.
+    The set-up cell, which is the first, may differ: it installs, and prints nothing.
     """
     there = nbformat.read(path, as_version=4) if path.exists() else nbformat.v4.new_notebook()
-    new, setup = nbformat.from_dict(notebook), setup_cell()
+    new = nbformat.from_dict(notebook)
     old_code, code = ([c for c in n.cells if c.cell_type == "code"] for n in (there, new))
-    if [c.source for c in old_code if c.source != setup] != [
-        c.source for c in code if c.source != setup
-    ] or len(old_code) != len(code):
+    if [c.source for c in old_code[1:]] != [c.source for c in code[1:]] or not old_code:
         return None
     for cell, old in zip(code, old_code):
         cell.outputs, cell.execution_count = old.outputs, old.execution_count
