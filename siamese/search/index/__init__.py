@@ -219,15 +219,15 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         """
         texts = [questions] if isinstance(questions, str) else questions
         questions, ids, columns = rows_of.checked(texts, ids, columns)
-        read = _as_compared(questions, compared, self._reading())
         vectors: dict[int, np.ndarray] = {}
 
         def encode(places: list[int]) -> None:
             late = [at for at in places if at not in vectors]
             vectors.update(zip(late, rows_of.encoded(self._model, read, late)))
 
-        with self._moment() as (db, _):
+        with self._moment() as (db, view):
             new, *_ = rows_of.compared(db, questions, ids, columns)
+        read = _as_compared(questions, compared, view.facts["reading"])
         encode(new)
         with self._moment(change=True) as (db, _):
             new, replaced, changed, known = rows_of.compared(db, questions, ids, columns)
@@ -268,11 +268,8 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
     @steady
     def reading(self) -> dict[str, Any]:
         """How its file was read: the flags, the repeated lines, and the columns that are compared."""
-        return copy.deepcopy(self._reading())
-
-    def _reading(self) -> dict[str, Any]:
         with self._moment() as (_, view):
-            return view.facts["reading"]
+            return copy.deepcopy(view.facts["reading"])
 
     @property
     def vector_weight(self) -> float:
@@ -405,13 +402,17 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         k = whole_number(k, "k", 1)
         one_of(mode, "mode", MODES)
         asked = [questions] if isinstance(questions, str) else text_list(questions, "search")
-        queries = self._model.encode(_as_compared(asked, None, self._reading()))
+        read = self._view.facts["reading"]
+        queries = self._model.encode(_as_compared(asked, None, read))
         words = [[] if mode == "vectors" else words_in(text) for text in asked]
         weight = self.vector_weight if vector_weight is None else vector_weight
         weight = as_number(weight, "vector_weight", 0, 1)
         for attempt in attempts(5, pause=0):
             with self._moment() as (db, view):
                 state, detector = view.state, view.detector
+                if view.facts["reading"] != read:  # The index was replaced.
+                    read = view.facts["reading"]
+                    queries = self._model.encode(_as_compared(asked, None, read))
                 stems = rows_of.stem_numbers(db, words)
                 if attempt.last:  # Changes come faster than it ranks: within one moment.
                     rankings = [*ranked(state, queries, stems, k, mode, weight)]
@@ -457,8 +458,8 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
                 yield db, view
                 if change:
                     view = self._read(db, view.state)
-                    stored_groups.extend(db, view.state, view.detector)
-                    view = view._replace(facts=settings(db))
+                    facts = stored_groups.extend(db, view.state, view.detector, view.facts)
+                    view = view._replace(facts=facts)
             if change:
                 with file.lock:  # It need not be read again.
                     self._view = view._replace(token=file.committed)

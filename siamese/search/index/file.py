@@ -277,6 +277,8 @@ class IndexFile:
         self._marks: Marks | None = None
         self._tokens: tuple[int, dict[int, int]] = (-1, {})  # a content, and its `tokens_in`
         self._own_number = 0  # of the change that the file's own bytes have
+        self._own: int | None = None  # the token that they had
+        self._written: tuple[int, int] | None = None  # when they had these marks
         self._is_new = False  # whether this process has made the file
         self._empty_file: Any = (
             None  # device and inode of the file that was empty when it was opened
@@ -478,10 +480,13 @@ class IndexFile:
             if not size_of(f"{self._place}-wal"):
                 raise
             return False  # a mixture of two files
-        number = self._tokens[1].get(self._own_token(), -1)
+        written = self._marks_now().written
+        own = self._own_token()
+        number = self._tokens[1].get(own, -1)
         if number < self._own_number:  # An older copy of the same index is another file, too.
             return False
         self._own_number = number
+        self._own, self._written = own, written
         return True
 
     def _exchanged(self) -> Exception:
@@ -659,8 +664,12 @@ class IndexFile:
     def _mark(self, db: sqlite3.Connection) -> int:
         """Gives the content of a transaction another token."""
         token = (token_of(db) + 1 + secrets.randbelow(TOKENS - 2)) % TOKENS
-        # The bytes of a file that is being made are not whole yet.
-        own = token_of(db) if self._reader in (None, self._writer) else self._own_token()
+        if self._reader in (None, self._writer):  # The bytes of a new file are not whole yet.
+            own = token_of(db)
+        elif self._marks is None or self._marks_now().written != self._written:
+            own = self._own_token()
+        else:
+            own = self._own
         query = "select max(number), (select max(number) from change where token = ?) from change"
         last, base = db.execute(query, (own,)).fetchone()
         if not (isinstance(last, int) and isinstance(base, int)):

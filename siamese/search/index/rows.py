@@ -128,16 +128,19 @@ class State:
         stems: list[bytes] = []
         query = "select row, stems, vector from encoded where row > ? order by row"
         answer, memory, end = db.execute(query, (last,)), memoryview(base).cast("B"), 4 * size * n
-        while part := answer.fetchmany(AT_ONCE):
-            numbers, words, blobs = zip(*part)
-            are_bytes = {*map(type, words + blobs)} == {bytes}
-            if not are_bytes or {*map(len, blobs)} != {4 * size} or len(rows) + len(part) > count:
-                break
-            for blob in blobs:
-                memory[end : end + 4 * size] = blob
-                end += 4 * size
-            rows += numbers
-            stems += words
+        try:
+            while part := answer.fetchmany(AT_ONCE):
+                numbers, words, blobs = zip(*part)
+                if {*map(len, blobs)} != {4 * size} or len(rows) + len(part) > count:
+                    break
+                for blob in blobs:
+                    memory[end : end + 4 * size] = blob
+                    end += 4 * size
+                rows += numbers
+                stems += words
+            all_words = b"".join(stems)
+        except TypeError as error:
+            raise sqlite3.DatabaseError("its vectors or words are no blobs") from error
         vectors = base[: n + count]
         squares = np.einsum("ij,ij->i", vectors[n:], vectors[n:])
         have_length = (np.abs(squares - 1) < 1e-2) | (squares == 0)
@@ -146,7 +149,7 @@ class State:
         sizes = np.array(list(map(len, stems)), np.int64)
         if (sizes % 4).any():
             raise sqlite3.DatabaseError("its words are not whole numbers")
-        new = np.frombuffer(b"".join(stems), np.int32)
+        new = np.frombuffer(all_words, np.int32)
         (most,) = db.execute("select max(number) from term").fetchone()
         if len(new) and not 1 <= new.min() <= new.max() <= (most or 0):
             raise sqlite3.DatabaseError("its words have numbers that no word has")

@@ -163,16 +163,19 @@ def _write_means(db: sqlite3.Connection, rows: np.ndarray, means: np.ndarray) ->
     db.executemany("insert into local values (?, ?)", zip(rows.tolist(), means.tolist()))
 
 
-def extend(db: sqlite3.Connection, state: State, detector: DuplicateDetector) -> None:
+def extend(
+    db: sqlite3.Connection, state: State, detector: DuplicateDetector, facts: dict[str, Any]
+) -> dict[str, Any]:
     """Lets the questions that came after the groups join them, where some are stored.
 
-    Those without any word that the model knows stay alone. With local scaling each new question gets its
-    r, and those that are there keep theirs until the groups are made again.
+    It returns what the settings are after that. Those without any word that the model knows stay alone.
+    With local scaling each new question gets its r, and those that are there keep theirs until the groups
+    are made again.
     """
-    grouping, rows, vectors = settings(db).get("grouping"), state.rows, state.vectors
+    grouping, rows, vectors = facts.get("grouping"), state.rows, state.vectors
     n = int(np.searchsorted(rows, grouping["last"], "right")) if grouping else len(rows)
     if n == len(rows):
-        return
+        return facts
 
     def known(rows: np.ndarray) -> np.ndarray:
         texts = [text for _, _, _, text, _ in rows_where(db, "row", rows.tolist())]
@@ -202,7 +205,9 @@ def extend(db: sqlite3.Connection, state: State, detector: DuplicateDetector) ->
     pairs = [(row, first) for row, first in zip(rows[new].tolist(), joined) if row != first]
     values = [*pairs, *((first, first) for _, first in pairs)]
     db.executemany("insert or ignore into grouped values (?, ?)", values)
-    write_settings(db, grouping={**grouping, "last": int(rows[-1])})
+    grouping = {**grouping, "last": int(rows[-1])}
+    write_settings(db, grouping=grouping)
+    return {**facts, "grouping": grouping}
 
 
 # ---- Answers ----
