@@ -11,6 +11,7 @@ import numpy as np
 from siamese.data.arguments import whole_number
 from siamese.data.clusters import cluster_split
 from siamese.data.readers.columns import Parts, normal_name, shown_names
+from siamese.data.readers.names import columns_named
 from siamese.data.readers.reading import Rows, open_rows
 from siamese.data.readers.report import ReadReport
 from siamese.data.readers.tables import as_list, id_text, text_list
@@ -174,7 +175,7 @@ def read_pairs(
     specs = specs[: 3 if labels else 2]
     known = {name for names in COLUMN_NAMES.values() for name in names} | {"id1", "id2"}
     with open_rows(source, bad_rows, names=known, specs=specs, encoding=encoding) as rows:
-        has_labels = set(map(normal_name, rows.header)).intersection(COLUMN_NAMES["is_duplicate"])
+        has_labels = bool(columns_named(COLUMN_NAMES["is_duplicate"], rows.header))
         if texts is not None and len(specs) < 3 and not has_labels:
             labels = False
         names = ["id1", "id2"] if texts is not None else ["question1", "question2"]
@@ -223,7 +224,7 @@ def _pair_parts(rows: Rows, specs: Sequence[str], required: Sequence[str]) -> li
     parts = list(map(rows.parts, specs))
     for name in required[len(parts) :]:
         usual = COLUMN_NAMES.get(name, (name,))
-        columns = [other for other in rows.header if normal_name(other) in usual]
+        columns = [other for other in rows.header if normal_name(other) in map(normal_name, usual)]
         if len(columns) != 1:
             several = f"{name} may be any of {' and '.join(columns)}"
             what = several if columns else f"no column {name}"

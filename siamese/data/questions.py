@@ -9,20 +9,27 @@ from dataclasses import dataclass
 from typing import Any
 
 from siamese.data.readers.columns import Parts, normal_name, shown_names
+from siamese.data.readers.names import (
+    ALL_ID_NAMES,
+    BODY_NAMES,
+    ID_NAMES,
+    QUESTION_NAMES,
+    SUBJECT_NAMES,
+    TITLE_NAMES,
+    USUAL_NAMES,
+    columns_named,
+    is_named,
+    question_columns,
+)
 from siamese.data.readers.reading import Rows, open_rows
 from siamese.data.readers.report import ReadReport
-from siamese.data.readers.tables import QUESTION_NAMES, id_text, json_value, question_places
+from siamese.data.readers.tables import id_text, json_value
 from siamese.data.repeated import Repeated, find_repeated, is_long, repetition_note
 from siamese.data.text import cleaned, has_words
 from siamese.data.wrapping import plain
 from siamese.errors import DataError
 
 PAIR_NAMES = ("question1", "question2")
-ID_NAMES = (
-    "id", "qid", "question_id", "ticket", "ticket id", "ticket_id", "issue key", "post_id", "idx",
-)  # fmt: skip
-TITLE_NAMES = ("title", "subject", "summary")
-BODY_NAMES = ("body", "description", "content", "details", "selftext", "message")
 SENTENCE_ENDS = ".?!:;,…。？！：；、，؟"
 BODY_WORDS = 50  # of title and body, the first words that count
 
@@ -85,15 +92,19 @@ def read_questions(
       (['How far?', 'Who?'], ['7', '9'], [{'by': 'me'}, {'by': 'you'}], 1)
     """
     column, id_column = (name if name is None else str(name) for name in (column, id_column))
-    known = () if column else (*QUESTION_NAMES, *PAIR_NAMES, *ID_NAMES)
+    known = () if column else (*QUESTION_NAMES, *PAIR_NAMES, *ALL_ID_NAMES)
     asked = [column, id_column]
     with open_rows(source, bad_rows, names=known, specs=asked, encoding=encoding) as rows:
         shown, parts = _question_parts(rows, column)
         key = rows.column(id_column) if id_column else rows.first_column(ID_NAMES)
+        is_likely = key is None
+        key = key or rows.first_column(ALL_ID_NAMES)
         key = key if parts else None
         known_repeated = None if repeated is None else Repeated.from_json(repeated)
         if parts:
-            entries, left_out = _entries(rows, parts, key, keep_repeated, known_repeated)
+            entries, key, left_out = _entries(
+                rows, parts, key, is_likely, keep_repeated, known_repeated
+            )
         else:
             entries, left_out = list(_pair_entries(rows)), Repeated()
     report = rows.report
@@ -114,8 +125,9 @@ def read_ids(
 
     Options, errors: `encoding` and `bad_rows` as of `read_questions`.
     """
-    with open_rows(source, names=ID_NAMES, specs=[id_column], **options) as rows:
-        usual = rows.header[0] if rows.is_plain else rows.first_column(ID_NAMES)
+    with open_rows(source, names=ALL_ID_NAMES, specs=[id_column], **options) as rows:
+        named = rows.first_column(ID_NAMES) or rows.first_column(ALL_ID_NAMES)
+        usual = rows.header[0] if rows.is_plain else named
         key = rows.column(id_column or usual or "id")
         ids = []
         for line, _, row in rows:
@@ -145,31 +157,50 @@ def _pair_entries(rows: Rows) -> Iterator[Entry]:
 
 
 def _entries(
-    rows: Rows, parts: Parts, key: str | None, keeps: bool, earlier: Repeated | None
-) -> tuple[list[Entry], Repeated]:
-    """The rows with a question, and what many of them repeat, which is not compared."""
+    rows: Rows,
+    parts: Parts,
+    key: str | None,
+    is_likely: bool,
+    keeps: bool,
+    earlier: Repeated | None,
+) -> tuple[list[Entry], str | None, Repeated]:
+    """The rows with a question, the column of their ids, and what many of them repeat.
+
+    A column that is a likely one of ids holds none where a value is missing or occurs twice.
+    """
     is_joined = len(parts.columns) > 1 or parts.words  # Joined columns stay whole, too.
-    used = {key} if is_joined else {key, *parts.columns}
     known: set[str] = set()  # ids
-    entries = []
-    cells = []  # of each entry, its texts by column
+    found = []  # the text, the id, the row, its number
     for line, number, row in rows:
         if text := rows.question(line, row, parts):
             own = id_text(row.get(key)) if key else str(number)
             if not has_words(cleaned(text)):  # No model has a vector of markup alone.
                 rows.report.add("wordless", [line])
-            elif not own or own in known:
+            elif not is_likely and (not own or own in known):
                 what = f"the id {own!r} stands in an earlier row." if own else f"no {key}."
                 rows.report.bad_row(line, what)
             else:
                 known.add(own)
-                others = {n: json_value(v) for n, v in row.items() if n not in used}
-                entries.append((text, own, others, number))
-                cells.append([row.get(name) or "" for name in parts.columns])
-    compared, repeated = _compared(
-        rows, parts, [entry[0] for entry in entries], cells, keeps, earlier
-    )
-    return [(*entry, text) for entry, text in zip(entries, compared)], repeated
+                found.append((text, own, row, number))
+    if is_likely and key and (len(known) < len(found) or "" in known):
+        rows.report.notes.append(
+            f"{key} holds no ids, since rows lack it or have the same; --id-column names such a column"
+        )
+        key = None
+        found = [(text, str(number), row, number) for text, _, row, number in found]
+    used = {key} if is_joined else {key, *parts.columns}
+    others = [
+        {name: json_value(value) for name, value in row.items() if name not in used}
+        for _, _, row, _ in found
+    ]
+    cells = [[row.get(name) or "" for name in parts.columns] for _, _, row, _ in found]
+    texts = [text for text, *_ in found]
+    compared, repeated = _compared(rows, parts, texts, cells, keeps, earlier)
+    entries = [
+        (text, own, columns, number, short)
+        for (text, own, _, number), columns, short in zip(found, others, compared)
+    ]
+    return entries, key, repeated
 
 
 def _compared(
@@ -217,13 +248,19 @@ def _question_parts(rows: Rows, column: str | None) -> tuple[str, Parts | None]:
         return column, rows.parts(column)
     if rows.is_plain:
         return "each line", Parts(header)
-    names = list(dict.fromkeys(header[at] for at in question_places(header)))
-    if len(names) == 1 and normal_name(names[0]) in TITLE_NAMES:
-        names += [name for name in header if normal_name(name) in BODY_NAMES]
-        if len(names) == 2:
-            # Chosen on a made forum, where whole bodies drown the question: benchmarks/results/forum.json.
-            parts = Parts(list(map(rows.column, names)), BODY_WORDS)
-            return f"{'+'.join(names)}:{BODY_WORDS}", parts
+    names = question_columns(header)
+    if len(names) == 1 and is_named(names[0], ("text",)):  # Beside a subject it is the body.
+        names = [*columns_named(SUBJECT_NAMES, header)[:1], *names]
+        bodies = names[1:]
+    elif len(names) == 1 and is_named(names[0], TITLE_NAMES):
+        bodies = columns_named(BODY_NAMES, header)
+        names += bodies
+    else:
+        bodies = []
+    if len(bodies) == 1:
+        # Chosen on a made forum, where whole bodies drown the question: benchmarks/results/forum.json.
+        parts = Parts(list(map(rows.column, names)), BODY_WORDS)
+        return f"{'+'.join(names)}:{BODY_WORDS}", parts
     if len(names) > 1:
         raise DataError(
             f"{rows.where}: {' and '.join(names)} may each hold the questions. Name one with --column "
@@ -233,8 +270,8 @@ def _question_parts(rows: Rows, column: str | None) -> tuple[str, Parts | None]:
         return names[0], Parts([rows.column(names[0])])
     if not set(PAIR_NAMES) <= set(map(normal_name, header)):
         raise DataError(
-            f"{rows.where}: no column named {', '.join(QUESTION_NAMES)}; the columns: "
-            f"{shown_names(header)}. Name yours with --column (in Python: column=), or write a header "
-            "line."
+            f"{rows.where}: no column named {', '.join(USUAL_NAMES)}, subject or summary; the "
+            f"columns: {shown_names(header)}. Name yours with --column (in Python: column=), or write "
+            "a header line."
         )
     return " and ".join(PAIR_NAMES), None

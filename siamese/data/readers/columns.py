@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 from siamese.data.text import folded
 
+_MARKS = re.compile(r"[\W_]++")  # between the words of "Ticket-ID" and "ticket_id"
+
 
 class Parts(NamedTuple):
     """What makes a question: columns, and how many of their first words count (None: all)."""
@@ -17,8 +19,9 @@ class Parts(NamedTuple):
 
 
 def normal_name(name: Any) -> str:
-    """A column's name as it is compared: without differences of case, blanks and Unicode forms."""
-    return folded(str(name))
+    """A column's name as it is compared: without differences of case, blanks, marks and Unicode forms."""
+    text = folded(str(name))
+    return _MARKS.sub("", text) or text
 
 
 def shown_names(header: Sequence[Any]) -> str:
@@ -28,19 +31,21 @@ def shown_names(header: Sequence[Any]) -> str:
 
 
 def columns_called(name: str, header: Sequence[str]) -> list[str]:
-    """The columns of exactly this name; else those of its `normal_name`."""
-    exact = [other for other in header if other == name]
-    if exact:
-        return exact
+    """The columns of exactly this name; else those that differ in case or blanks; else in marks, too."""
+    for form in (str, folded):
+        same = [other for other in header if form(other) == form(name)]
+        if same:
+            return same
     normal = normal_name(name)
     return [other for other in header if normal_name(other) == normal]
 
 
 def read_spec(spec: str, header: Sequence[str] = ()) -> Parts:
     """What a user calls columns, "title+body:50" taken apart; a column's own name may have these marks."""
-    if columns_called(spec, header):
+    own = set(map(folded, header))
+    if folded(spec) in own:
         return Parts([spec])
     limit = re.search(r":([1-9]\d{0,8}+)\Z", spec)
     names = spec[: limit.start()] if limit else spec
-    columns = [names] if columns_called(names, header) else names.split("+")
+    columns = [names] if folded(names) in own else names.split("+")
     return Parts(columns, int(limit[1]) if limit else None)

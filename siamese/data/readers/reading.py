@@ -23,6 +23,7 @@ from typing import Any, BinaryIO
 
 from siamese.data.readers.columns import Parts, columns_called, normal_name, read_spec, shown_names
 from siamese.data.readers.delimiter import HeaderCheck, delimiter, refuse_late_header
+from siamese.data.readers.names import columns_named
 from siamese.data.readers.report import ReadReport
 from siamese.data.readers.tables import Table, memory_table, parquet_table, workbook_table
 from siamese.data.text import cleaned
@@ -114,10 +115,10 @@ class Rows:
             raise DataError(f"{self.where}: {what} {name.strip()!r}; the columns: {names}.")
         return columns[0]
 
-    def first_column(self, names: Iterable[str]) -> str | None:
+    def first_column(self, names: Sequence[str]) -> str | None:
         """The column of the first of some names that there is; None where there is none."""
-        name = next((name for name in names if columns_called(name, self.header)), None)
-        return name and self.column(name)
+        columns = columns_named(names, self.header)
+        return self.column(columns[0]) if columns else None
 
     def parts(self, spec: str) -> Parts:
         """The columns that a user's "title+body:50" names; DataError where one is missing."""
@@ -177,7 +178,7 @@ def open_rows(
         return
     report = ReadReport("standard input" if source == "-" else str(source), bad_rows=bad_rows)
     asked = {name for spec in specs if spec for name in (spec, *read_spec(spec).columns)}
-    known = {*names, *map(normal_name, asked)}
+    known = set(map(normal_name, (*names, *asked)))
     with _open_bytes(source) as file:
         with _reading(report):
             rows = _recognised(file, report, known, encoding)

@@ -4,26 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import dropwhile
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from siamese.data.readers.columns import normal_name
+from siamese.data.readers.names import USUAL_NAMES, question_columns
 from siamese.errors import ArgumentError, DataError, SiameseError
-
-# Names of the column with the questions in a table.
-USUAL_NAMES = ("question", "questions", "text", "title", "sentence", "query")
-QUESTION_NAMES = (*USUAL_NAMES, "subject", "summary")  # the last two where no other is there
-
-
-def question_places(names: Sequence[str]) -> list[int]:
-    """The places of the names that may each be the column of questions."""
-    places = [at for at, name in enumerate(names) if normal_name(name) in QUESTION_NAMES]
-    usual = [at for at in places if normal_name(names[at]) in USUAL_NAMES]
-    return usual or places
-
 
 Table = tuple[list[str], Iterator[tuple[int, list]]]  # header, rows with their numbers
 
@@ -106,9 +94,9 @@ def text_list(texts: Any, function: str) -> list[str]:
     if is_table(texts):
         what = f"{function}: the {type(texts).__name__}"
         names, columns = memory_columns(texts, what)
-        if len(names) != 1 or not question_places(names):
+        if len(names) != 1 or not question_columns(names):
             raise DataError(
-                f"{what} needs one column of questions ({', '.join(QUESTION_NAMES)}) and no other; the "
+                f"{what} needs one column of questions ({', '.join(USUAL_NAMES)}, ...) and no other; the "
                 f"columns: {', '.join(names)[:200]}. Give a column as a list, or read the table: q = "
                 "read_questions(table), then q.questions (to an index also ids=q.ids, columns=q.columns)."
             )
