@@ -54,7 +54,8 @@ def cosine_similarity(v1: Any, v2: Any) -> Any:
       0.9974
     """
     xp = array_namespace(v1, v2)
-    v1, v2 = as_float(xp, v1), as_float(xp, v2)
+    v1 = as_float(xp, v1)
+    v2 = as_float(xp, v2)
     if tuple(v1.shape) != tuple(v2.shape) or not len(v1.shape):
         raise ShapeError(
             f"cosine_similarity compares vectors of one shape, row by row; v1 has shape "
@@ -77,15 +78,18 @@ def similarity_matrix(v1: Any, v2: Any, *, normalize: bool = True) -> Any:
       [[0.0, 1.0]]
     """
     xp = array_namespace(v1, v2)
-    v1, v2 = as_float(xp, v1), as_float(xp, v2)
-    shape1, shape2 = tuple(v1.shape), tuple(v2.shape)
+    v1 = as_float(xp, v1)
+    v2 = as_float(xp, v2)
+    shape1 = tuple(v1.shape)
+    shape2 = tuple(v2.shape)
     if len(shape1) != 2 or len(shape2) != 2 or shape1[1] != shape2[1]:
         raise ShapeError(
             f"similarity_matrix takes two matrices [n, d] and [m, d] with vectors in their rows; "
             f"v1 has shape {shape1} and v2 {shape2}."
         )
     if normalize:
-        v1, v2 = l2_normalize(v1), l2_normalize(v2)
+        v1 = l2_normalize(v1)
+        v2 = l2_normalize(v2)
     # Accelerators multiply float32 in fewer bits unless told otherwise; the loss must not drift.
     exactly = {} if xp is np else {"precision": "highest"}
     products = xp.matmul(v1, xp.transpose(v2), **exactly)

@@ -61,7 +61,8 @@ def loss_from_scores(
     scores = as_float(xp, scores)
     negative = negative_mask(scores, false_negative_mask)  # [batch, batch]
     positive = positives(scores)  # [batch]
-    rows, columns = (scores, negative), (xp.transpose(scores), xp.transpose(negative))
+    rows = (scores, negative)
+    columns = (xp.transpose(scores), xp.transpose(negative))
     sides = {"rows": [rows], "columns": [columns], "both": [rows, columns]}[direction]
     means = [mean_negative(*side) for side in sides]
     nearest = [closest_negative(side, closest, negative) for side, negative in sides]
@@ -77,7 +78,8 @@ def hinge(positive: Any, negative: Any, margin: Any = 0.25) -> Any:
       ShapeError: where the shapes differ: a (4, 1) array minus a (4,) array would be a 4 x 4 matrix.
       ArgumentError: where the margin is negative or not one number.
     """
-    shape_p, shape_n = np.shape(positive), np.shape(negative)
+    shape_p = np.shape(positive)
+    shape_n = np.shape(negative)
     if shape_p != shape_n or len(shape_p) != 1:
         raise ShapeError(
             "The hinge takes one positive and one negative for each row, both of shape [batch]; "
