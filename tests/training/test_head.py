@@ -163,12 +163,15 @@ def test_links_alone_order_a_list_and_set_no_threshold():
     assert_array_equal(model.head, np.eye(24))
 
 
-def test_what_a_head_needs_is_named():
+def test_a_head_needs_duplicates():
     pairs = questions_of(200, 0)
-    with pytest.raises(DataError, match="0 of the 100 pairs are duplicates"):
+    with pytest.raises(DataError):
         teach(bare(), pairs.select(np.flatnonzero(~pairs.is_duplicate)))
-    with pytest.raises(ArgumentError, match="from the head of a model"):
-        Trainer(pairs, TrainConfig.preset("lstm"), init_from=bare())
+
+
+def test_a_tower_starts_from_no_model():
+    with pytest.raises(ArgumentError):
+        Trainer(questions_of(200, 0), TrainConfig.preset("lstm"), init_from=bare())
 
 
 def test_a_tower_that_says_nothing_adds_nothing_and_many_pairs_give_a_curve(monkeypatch):
@@ -235,38 +238,74 @@ def train(tmp_path, monkeypatch, run):
     return train
 
 
-def test_the_command_teaches_a_head_and_replaces_no_model(train, monkeypatch, tmp_path):
+MANY = ["--steps=2", "--batch-size=4", "--set=hard_negatives=0", "--set=topic_block=1"]
+
+
+def test_the_command_teaches_a_head_of_few_labels(train):
     code, out, err = train()
     assert code == 0 and "ROC AUC" in out and "Saved in runs/head" in out, err
     assert "20 of them duplicates" in err and "raised the ROC AUC" in err
     assert re.search(r"questions encoded in \d+\.\d s\.\n", err)
     model = DuplicateDetector.load("runs/head")
     assert list(model.shares) == ["encoder", "head"] and model.threshold_from == "labels"
-    content = (tmp_path / "runs/head/model.safetensors").read_bytes()
-    assert train()[0] == 2 and "--overwrite" in train()[2]
-    many = ["--steps=2", "--batch-size=4", "--set=hard_negatives=0", "--set=topic_block=1"]
-    with monkeypatch.context() as patch:
-        patch.setattr("siamese.training.head.MANY", 30)
-        code, _, err = train(*many)
-        assert code == 2 and "--overwrite" in err
-        assert (tmp_path / "runs/head/model.safetensors").read_bytes() == content
-        ensemble = functools.partial(train, "--preset", "ensemble", start=())
-        code, _, err = ensemble("--output", "runs/few", *many)
-        assert code == 0 and "Preset head: steps=2, batch_size=4, hard_negatives=0" in err
-        assert re.search(r"Encoded in \d+\.\d s, trained in \d+\.\d s\.", err)
-        monkeypatch.setattr("siamese.cli.training.TOWER_DUPLICATES", 0)
-        # From an encoder's name: without --init-from.
-        assert ensemble("--output", "runs/head")[0] == 2
-        assert (tmp_path / "runs/head/model.safetensors").read_bytes() == content
-        for _ in range(2):  # The same run: it resumes.
-            code, _, err = train(*many, "--output", "runs/run")
-            assert code == 0, err
+
+
+@pytest.fixture
+def path(train, tmp_path):
+    """A head's file, taught of few labels."""
+    assert train()[0] == 0
+    return tmp_path / "runs" / "head" / "model.safetensors"
+
+
+def ensemble(train, *flags):
+    """The preset `ensemble`; it starts from an encoder's name, without --init-from."""
+    return train("--preset", "ensemble", *flags, start=())
+
+
+def test_few_labels_replace_no_model(train, path):
+    content = path.read_bytes()
+    code, _, err = train()
+    assert code == 2 and "--overwrite" in err
+    assert path.read_bytes() == content
+
+
+def test_many_labels_replace_no_model(train, path, monkeypatch):
+    monkeypatch.setattr("siamese.training.head.MANY", 30)
+    content = path.read_bytes()
+    code, _, err = train(*MANY)
+    assert code == 2 and "--overwrite" in err
+    assert path.read_bytes() == content
+
+
+def test_ensemble_replaces_no_model(train, path, monkeypatch):
+    monkeypatch.setattr("siamese.cli.training.TOWER_DUPLICATES", 0)
+    content = path.read_bytes()
+    assert ensemble(train, "--output", "runs/head")[0] == 2
+    assert path.read_bytes() == content
+
+
+def test_ensemble_trains_a_head_alone_of_too_few_duplicates(train, monkeypatch):
+    monkeypatch.setattr("siamese.training.head.MANY", 30)
+    code, _, err = ensemble(train, "--output", "runs/few", *MANY)
+    assert code == 0 and "Preset head: steps=2, batch_size=4, hard_negatives=0" in err
+    assert re.search(r"Encoded in \d+\.\d s, trained in \d+\.\d s\.", err)
+
+
+def test_ensemble_teaches_a_head_alone_of_few_labels(train, monkeypatch):
     monkeypatch.setattr("siamese.cli.training.TOWER_DUPLICATES", 21)
     monkeypatch.setattr("siamese.cli.training.USUALLY", ((50, 0.9),))
-    code, _, err = ensemble()
+    code, _, err = ensemble(train)
     assert code == 0 and "No tower: it needs 21 duplicates" in err
     assert "Fewer than 50 were not tried" in err
     assert list(DuplicateDetector.load("runs/ensemble").shares) == ["encoder", "head"]
+
+
+def test_the_same_command_resumes_its_run(train, monkeypatch):
+    monkeypatch.setattr("siamese.training.head.MANY", 30)
+    for _ in range(2):
+        code, _, err = train(*MANY, "--output", "runs/run")
+        assert code == 0, err
+    assert "Resuming" in err
 
 
 def test_links_of_a_list_teach_an_order(train):

@@ -12,7 +12,14 @@ import pytest
 from corpus_parts import small_corpus, write_pairs
 from killed_training import killed_runs
 
-from siamese import CheckpointError, DataError, DuplicateDetector, SiameseError, Trainer
+from siamese import (
+    ArgumentError,
+    CheckpointError,
+    DataError,
+    DuplicateDetector,
+    SiameseError,
+    Trainer,
+)
 from siamese.cli.main import main
 from siamese.data.pairs import QuestionPairs, split
 from siamese.data.tokenizer import word_tokenize
@@ -118,15 +125,25 @@ def test_a_stopped_run_leaves_the_model_so_far_and_resumes(corpus, tmp_path, cap
     np.testing.assert_equal(*(trainer.weights for trainer in runs))
 
 
-def test_another_run_needs_overwrite(corpus, run):
-    for change, message in (
-        ({"adam_epsilon": 0.5}, r"adam_epsilon 1e-05 there, 0.5 here.*--overwrite"),
-        ({"schedule": "linear"}, "schedule 'rsqrt' there, 'linear' here; steps 2 there, 7 here"),
-    ):
-        with pytest.raises(CheckpointError, match=message):
-            trainer_of(corpus, output=run, **change)
-    with pytest.raises(CheckpointError, match="the training questions, or the model"):
+@pytest.mark.parametrize(
+    ("change", "names"),
+    [
+        ({"adam_epsilon": 0.5}, ["adam_epsilon"]),
+        ({"schedule": "linear"}, ["schedule", "steps"]),  # The rate is 0 at the last step.
+    ],
+)
+def test_another_configuration_is_refused_by_its_settings_names(corpus, run, change, names):
+    with pytest.raises(CheckpointError) as error:
+        trainer_of(corpus, output=run, **change)
+    assert all(f"{name} " in str(error.value) for name in names)
+
+
+def test_a_run_of_other_questions_is_refused(corpus, run):
+    with pytest.raises(CheckpointError):
         Trainer(corpus.train.rows(0, 150), COURSE, run, valid=corpus.valid)
+
+
+def test_overwrite_discards_the_run_of_the_directory(corpus, run):
     assert Trainer(corpus.train, COURSE, run, valid=corpus.valid, overwrite=True).step == 0
     assert not [path for path in run.iterdir() if path.name[0] != "."]
 
@@ -140,15 +157,25 @@ def test_patience_ends_a_run_early_and_the_best_state_stays(corpus, tmp_path):
     assert steps == [trainer.step, trainer.history[best]["step"]]
 
 
-def test_a_damaged_checkpoint_is_refused_and_not_overwritten(corpus, run):
-    path = run / "checkpoint.safetensors"
-    content = bytearray(path.read_bytes())
+def with_one_bit_changed(run):
+    content = bytearray((run / "checkpoint.safetensors").read_bytes())
     content[-3] ^= 1
-    for damaged in (content, (run / "model.safetensors").read_bytes()):
-        path.write_bytes(damaged)
-        with pytest.raises(CheckpointError, match=str(path)):
-            train(corpus, output=run)
-        assert path.read_bytes() == damaged
+    return bytes(content)
+
+
+def of_another_kind(run):
+    return (run / "model.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize("damaged", [with_one_bit_changed, of_another_kind])
+def test_a_damaged_checkpoint_is_refused_and_not_overwritten(corpus, run, damaged):
+    path = run / "checkpoint.safetensors"
+    content = damaged(run)
+    path.write_bytes(content)
+    with pytest.raises(CheckpointError) as error:
+        train(corpus, output=run)
+    assert str(path) in str(error.value)
+    assert path.read_bytes() == content
 
 
 @pytest.mark.parametrize("edition", [2022, 2023])
@@ -192,12 +219,18 @@ def test_a_collapsed_run_is_not_advised_to_do_what_it_does(corpus, caplog, monke
 def test_a_loss_that_is_not_a_number_ends_the_run_and_the_checkpoint_stays(corpus, run):
     trainer, before = trainer_of(corpus, output=run), contents(run)
     trainer.state.weights["embedding"] *= np.inf
-    with pytest.raises(SiameseError, match="finite numbers at step 3, and are not saved"):
+    with pytest.raises(SiameseError):
         trainer.train()
+    assert trainer.step == 3
     assert contents(run) == before
-    with pytest.raises(SiameseError, match="finite numbers at step 1"):
-        train(corpus, learning_rate=float("inf"), output=run / "new")
-    assert not list((run / "new").glob("*.safetensors"))
+
+
+def test_weights_that_are_infinite_after_a_step_are_not_saved(corpus, tmp_path):
+    trainer = trainer_of(corpus, output=tmp_path, learning_rate=float("inf"))
+    with pytest.raises(SiameseError):
+        trainer.train()
+    assert trainer.step == 1
+    assert not list(tmp_path.glob("*.safetensors"))
 
 
 def command(path, pairs):
@@ -246,8 +279,12 @@ def test_small_files_are_shuffled_and_large_or_divided_ones_stay_in_the_files_or
     linked = QuestionPairs(rows.question1, twins, rows.is_duplicate)
     train, test = split(linked, 60, 20, by_cluster=True)
     assert len(train) and len(test) and not {*train.question1} & {*test.question2}
-    with pytest.raises(SiameseError, match="train_rows must be at least 1"):
-        split(rows, -3, test=test)
+
+
+def test_fewer_rows_than_one_do_not_train():
+    rows = numbered([1, 0] * 50)
+    with pytest.raises(ArgumentError):
+        split(rows, -3, test=rows)
 
 
 def test_best_validates_on_a_fifth_of_the_duplicates_and_at_most_so_many():
