@@ -293,7 +293,7 @@ class IndexFile:
                 try:
                     self._open(create)
                     break
-                except Unsteady:
+                except (Unsteady, _GoneError):
                     if attempt.last:
                         raise
 
@@ -340,9 +340,12 @@ class IndexFile:
         has_changes = size_of(self._place) and size_of(f"{self._place}-wal")
         if has_changes:
             self._open_reader("mode=ro", create)
+        opened = inode(self._place)
         self._writer = self._connected(self._place)
         is_empty = patient(lambda: not schema_of(self._writer))
-        self._empty_file = inode(self._place) if is_empty else None
+        self._empty_file = opened if is_empty else None
+        if is_empty and (opened is None or inode(self._place) != opened):
+            raise _GoneError(f"{self.path} {REMOVED}")
         if not has_changes and not (is_empty and create):
             self._check(self._writer, create)
         self._writer.execute("pragma page_size = 16384")  # of a new file
