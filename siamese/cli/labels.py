@@ -209,7 +209,7 @@ def threshold(flags: argparse.Namespace) -> Result:
 
         # What they fit. `duplicates` finds the answers of an index, and those beside a list.
         is_beside = kind == "questions" and path == shared.answers_file(target)
-        is_bound = kind == "index" or is_beside
+        is_bound = len(pairs) > 0 and (kind == "index" or is_beside)
         stays = "The threshold stays what it is" + is_bound * BIND
         duplicates = int(pairs.is_duplicate.sum())
         if 0 < duplicates < min(ENOUGH, len(pairs)):
