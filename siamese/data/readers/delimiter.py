@@ -11,6 +11,8 @@ from siamese.data.readers.columns import normal_name, shown_names
 from siamese.errors import DataError
 
 DELIMITERS = ",\t;|"
+MOST_COLUMNS = 16_384  # as of a sheet
+MOST_NAMES = 1000  # of a header, by which it is recognised again
 
 
 def _is_header(names: list[str], rows: list[list[str]]) -> bool:
@@ -27,7 +29,8 @@ def delimiter(head: list[str], known: set[str]) -> str | None:
     """
     tables = {mark: list(csv.reader(head, delimiter=mark)) for mark in DELIMITERS}
     # A quoted cell, of the header too, may hold lines.
-    hits = {mark: len(known & set(map(normal_name, rows[0]))) for mark, rows in tables.items()}
+    firsts = {mark: rows[0][:MOST_COLUMNS] for mark, rows in tables.items()}
+    hits = {mark: len(known & set(map(normal_name, names))) for mark, names in firsts.items()}
     mark = max(DELIMITERS, key=lambda mark: (hits[mark], len(tables[mark][0])))
     if hits[mark]:
         return mark
@@ -64,7 +67,8 @@ class HeaderCheck:
         self.known = known
         self.all = known.union(self.names)
         forms = (str, str.lower, str.upper, str.title, str.capitalize)
-        self.spellings = {form(name) for name in (*header, *self.all) for form in forms} - {""}
+        names = (*header[:MOST_NAMES], *known)
+        self.spellings = {form(name) for name in names for form in forms} - {""}
         self.initials = {name[:1] for name in self.all}
         # Characters of a name with a mark and blanks, and of all names.
         self.longest = max(map(len, self.all), default=0) + 20

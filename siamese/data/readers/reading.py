@@ -22,10 +22,23 @@ from itertools import chain, islice
 from typing import Any, BinaryIO
 
 from siamese.data.readers.columns import Parts, columns_called, normal_name, read_spec, shown_names
-from siamese.data.readers.delimiter import HeaderCheck, delimiter, refuse_late_header
+from siamese.data.readers.delimiter import (
+    MOST_COLUMNS,
+    HeaderCheck,
+    delimiter,
+    refuse_late_header,
+)
 from siamese.data.readers.names import columns_named
 from siamese.data.readers.report import ReadReport
-from siamese.data.readers.tables import Table, memory_table, parquet_table, workbook_table
+from siamese.data.readers.tables import (
+    MOST_DEPTH,
+    TOO_DEEP,
+    Table,
+    is_deep,
+    memory_table,
+    parquet_table,
+    workbook_table,
+)
 from siamese.data.text import cleaned
 from siamese.errors import ArgumentError, DataError, MissingDependencyError, SiameseError
 
@@ -33,6 +46,7 @@ LONGEST_LINE = 16 << 20  # characters; a longer line, or cell of a workbook, wou
 LARGEST_WORKBOOK = 1 << 30  # bytes of a Parquet or Excel file that comes gzipped or through a pipe
 MOST_TIMES_READ = 20  # of a line of CSV inside of bad rows
 HEAD_LINES = 50  # lines by which a table without known names is told from plain text
+HEAD_LENGTH = 4 << 20  # characters of them
 _MARKS = {  # That of UTF-32 begins as that of UTF-16.
     b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xef\xbb\xbf": "utf-8-sig",
     b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16",
@@ -203,8 +217,13 @@ def _reading(report: ReadReport) -> Iterator[None]:
     """Raises any error of gzip, a codec or a library of a format as one DataError."""
     try:
         yield
-    except (SiameseError, MemoryError):
+    except SiameseError:
         raise
+    except MemoryError:
+        what = (
+            "needs more memory than there is. Split it, or leave out columns that you do not need"
+        )
+        raise DataError(f"{report.path} {what}.") from None
     except ImportError as error:
         package = str(error.name).partition(".")[0].replace("_", "-")
         what = f"{report.path} is a workbook, an archive or a Parquet file"
@@ -220,11 +239,24 @@ def _reading(report: ReadReport) -> Iterator[None]:
 # -- The format -------------------------------------------------------------------------------
 
 
+def _check_columns(header: list[str], where: str) -> None:
+    """DataError for more columns than a sheet has: each row would take much memory."""
+    if len(header) > MOST_COLUMNS:
+        raise DataError(f"{where}: {len(header):,} columns. Save at most {MOST_COLUMNS:,} of them.")
+
+
 def _table_rows(report: ReadReport, table: Table, known: set[str]) -> Rows:
     report.unit = "row"
     header, rows = table
-    numbered = ((number, cells, None) for number, cells in rows)
+    _check_columns(header, report.path)
+    numbered = ((number, cells, _deep(cells)) for number, cells in rows)
     return Rows(report, header, numbered, report.path, known)
+
+
+def _deep(cells: list) -> str | None:
+    """Why a row of a table cannot be read: a cell that is nested too deep; else None."""
+    others = (cell for cell in cells if type(cell) not in (str, int, float, type(None)))
+    return f"a cell {TOO_DEEP}" if any(map(is_deep, others)) else None
 
 
 def _recognised(file: Any, report: ReadReport, known: set[str], encoding: str | None) -> Rows:
@@ -240,7 +272,9 @@ def _recognised(file: Any, report: ReadReport, known: set[str], encoding: str | 
             file = io.BytesIO(file.read(LARGEST_WORKBOOK))
             if file.getbuffer().nbytes == LARGEST_WORKBOOK:
                 raise DataError(f"{name} is too large to be read gzipped or from a pipe.")
-        table = parquet_table(file) if head.startswith(b"PAR1") else workbook_table(file, name)
+        table = (
+            parquet_table(file, name) if head.startswith(b"PAR1") else workbook_table(file, name)
+        )
         return _table_rows(report, table, known)
     mark = next((codec for magic, codec in _MARKS.items() if head.startswith(magic)), None)
     is_binary = not encoding and len(_CONTROL.findall(head)) > 3 + len(head) / 20
@@ -260,7 +294,7 @@ def _recognised(file: Any, report: ReadReport, known: set[str], encoding: str | 
 def _text_rows(text: io.TextIOWrapper, report: ReadReport, known: set[str]) -> Rows:
     """Finds the format of a text, and its header."""
     lines = _lines(text, report.path)
-    start = list(islice(lines, HEAD_LINES))
+    start = _first_lines(lines)
     lines = chain(start, lines)
     head = [line for line in start if line[1].strip()]
     if not head:
@@ -287,10 +321,23 @@ def _text_rows(text: io.TextIOWrapper, report: ReadReport, known: set[str]) -> R
     _, header, problem = next(rows)
     if problem:
         raise DataError(f"{where}: {problem}")
+    _check_columns(header, where)
     return Rows(report, header, rows, where, known)
 
 
 # -- Lines, and the rows in them --------------------------------------------------------------
+
+
+def _first_lines(lines: Lines) -> list[tuple[int, str]]:
+    """The lines by which a format is recognised."""
+    start = []
+    length = 0
+    for line in islice(lines, HEAD_LINES):
+        start.append(line)
+        length += len(line[1])
+        if length > HEAD_LENGTH:
+            break
+    return start
 
 
 def _lines(text: io.TextIOWrapper, name: str) -> Lines:
@@ -325,6 +372,8 @@ def _json_object(line: str, text: io.TextIOWrapper) -> tuple[dict, str | None]:
         place = f", column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
         why = getattr(error, "msg", error)
         return {}, f"not JSON{place} ({why}). Each line must hold one object."
+    if line.count("[") + line.count("{") > MOST_DEPTH and is_deep(row):
+        return {}, f"its value {TOO_DEEP}"
     if type(row) is not dict:
         return {}, f"not a JSON object: {str(row)[:40]!r}."
     return row, None

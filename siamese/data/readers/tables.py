@@ -2,28 +2,97 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
+import io
+import itertools
 import math
+import os
+import pickle
+import subprocess
+import sys
+import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from itertools import dropwhile
 from typing import Any, BinaryIO
 
 import numpy as np
 
+from siamese.data.readers import sheets
 from siamese.data.readers.names import USUAL_NAMES, question_columns
 from siamese.errors import ArgumentError, DataError, SiameseError
 
+LARGEST_UNPACKED = 1 << 30  # bytes of all parts of a workbook
+MOST_MEMORY = sheets.MOST_MEMORY
+MOST_DEPTH = 100  # of lists and dicts inside each other; Python gives up at some 500
+CONTAINERS = (Mapping, list, tuple, set)
+TOO_DEEP = f"is nested more than {MOST_DEPTH} deep."
 Table = tuple[list[str], Iterator[tuple[int, list]]]  # header, rows with their numbers
 
 
-def parquet_table(file: BinaryIO) -> Table:
+def parquet_table(file: BinaryIO, name: str) -> Table:
     """A Parquet file; its rows are counted from 1."""
     import pyarrow.parquet
 
     parquet = pyarrow.parquet.ParquetFile(file)
-    batches = parquet.iter_batches(batch_size=4096)  # rows in memory at once
-    rows = (row for batch in batches for row in zip(*(c.to_pylist() for c in batch.columns)))
-    return parquet.schema_arrow.names, enumerate(map(list, rows), 1)
+    return parquet.schema_arrow.names, enumerate(parquet_rows(parquet, name), 1)
+
+
+def parquet_rows(parquet: Any, name: str) -> Iterator[list]:
+    """The rows of a Parquet file; DataError where all values would take more than `MOST_MEMORY`."""
+    import pyarrow
+
+    size = 0
+    for batch in parquet.iter_batches(batch_size=256):  # rows in memory at once
+        is_dictionary = pyarrow.types.is_dictionary
+        columns = [c.dictionary_decode() if is_dictionary(c.type) else c for c in batch.columns]
+        size += sum(map(_python_size, columns))
+        if size > MOST_MEMORY:
+            what = f"needs more than {MOST_MEMORY >> 30} GB of memory to be read"
+            raise DataError(f"{name} {what}. Save the columns that you need, in several files.")
+        yield from map(list, zip(*map(arrow_values, columns)))
+
+
+def _python_size(column: Any) -> int:
+    """About how many bytes the values of a column of pyarrow take in Python."""
+    import pyarrow
+
+    each = 8 if pyarrow.types.is_nested(column.type) else 1  # A number of a list takes some 32.
+    return 64 * len(column) + each * column.nbytes
+
+
+def arrow_values(column: Any) -> list:
+    """The values of a column of pyarrow; a time that Python lacks (beyond the year 9999) as text."""
+    try:
+        return column.to_pylist()
+    except (ArithmeticError, ValueError, LookupError):  # One of pytz for an unknown time zone, too.
+        return list(map(arrow_value, column))
+
+
+def arrow_value(scalar: Any) -> Any:
+    """A value of pyarrow, as in `arrow_values`."""
+    import pyarrow
+
+    kind = scalar.type
+    try:
+        return scalar.as_py()
+    except (ArithmeticError, ValueError, LookupError):
+        if pyarrow.types.is_dictionary(kind):
+            return arrow_value(scalar.value)
+        if pyarrow.types.is_struct(kind):
+            return {kind.field(at).name: arrow_value(scalar[at]) for at in range(kind.num_fields)}
+        if pyarrow.types.is_nested(kind):  # lists, maps
+            return list(map(arrow_value, scalar.values))
+        if not pyarrow.types.is_temporal(kind):
+            raise
+    zone = ""
+    if pyarrow.types.is_timestamp(kind) and kind.tz:  # in UTC: its time zone may be unknown
+        scalar = scalar.cast(pyarrow.timestamp(kind.unit))
+        zone = "Z"
+    text = str(scalar.cast(pyarrow.string()))
+    if pyarrow.types.is_duration(kind):
+        return f"{text} {kind.unit}"
+    return text if text.startswith("<") else f"{text.replace(' ', 'T')}{zone}"
 
 
 def workbook_table(file: BinaryIO, name: str) -> Table:
@@ -31,17 +100,13 @@ def workbook_table(file: BinaryIO, name: str) -> Table:
 
     A row without text below the header is a row: calamine has "" for an error such as #N/A, too.
     """
-    import python_calamine
-
-    book = python_calamine.CalamineWorkbook.from_filelike(file)
-    tables = {of: book.get_sheet_by_name(of).to_python(False) for of in book.sheet_names}
-    rows = {of: list(dropwhile(_is_blank, enumerate(rows, 1))) for of, rows in tables.items()}
-    sheets = {of: filled for of, filled in rows.items() if filled}
-    if len(sheets) != 1:
-        what = f"holds several sheets ({', '.join(sheets)}); save one as a file of its own"
-        raise DataError(f"{name} {what if sheets else 'is empty'}.")
-    (((row, header), *body),) = sheets.values()
-    first = list(dropwhile(_is_blank, body))[:5]
+    check_unpacked_size(file, name)
+    names, rows = sheets_of(file, name)
+    if len(names) != 1:
+        what = f"holds several sheets ({', '.join(names)}); save one as a file of its own"
+        raise DataError(f"{name} {what if names else 'is empty'}.")
+    (row, header), *body = rows
+    first = list(itertools.dropwhile(sheets.is_blank, body))[:5]
     filled = [sum(cell != "" for cell in cells) for _, cells in ((row, header), *first)]
     if 2 * filled[0] <= max(filled):
         raise DataError(f"{name}, row {row} names few columns. Name all, or delete this row.")
@@ -49,9 +114,53 @@ def workbook_table(file: BinaryIO, name: str) -> Table:
     return list(map(str, map(as_whole, header))), cells
 
 
-def _is_blank(row: tuple[int, list]) -> bool:
-    """Whether a numbered row of a sheet has no text."""
-    return not any(map(str, row[1]))
+def check_unpacked_size(file: BinaryIO, name: str) -> None:
+    """DataError for a workbook that says it is more than `LARGEST_UNPACKED` bytes when unpacked."""
+    with contextlib.suppress(zipfile.BadZipFile):  # .xls is no archive.
+        parts = zipfile.ZipFile(file).infolist()
+        if sum(part.file_size for part in parts) > LARGEST_UNPACKED:
+            size = f"{LARGEST_UNPACKED >> 20:,} million bytes"
+            raise DataError(f"{name} has more than {size} when unpacked. Save it as CSV.")
+    file.seek(0)
+
+
+def sheets_of(file: BinaryIO, name: str) -> tuple[list[str], list[sheets.Row]]:
+    """The names of a workbook's filled sheets, and the rows of the one: see `sheets`."""
+    if importlib.util.find_spec("python_calamine") is None:
+        raise ModuleNotFoundError(name="python_calamine")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    is_on_disk = not isinstance(file, io.BytesIO)
+    reading = subprocess.Popen(
+        [sys.executable, "-P", sheets.__file__],
+        stdin=file if is_on_disk else subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment,
+    )
+    parts: list[Any] = []
+    output: Any = reading.stdout
+    try:
+        if reading.stdin is not None:
+            with contextlib.suppress(BrokenPipeError), reading.stdin:
+                reading.stdin.write(file.read())
+        with contextlib.suppress(EOFError, pickle.UnpicklingError):  # It may have been stopped.
+            while True:
+                parts.append(pickle.load(output))
+        reading.wait()
+    finally:
+        reading.kill()
+        output.close()
+        reading.wait()
+    if reading.returncode:
+        raise DataError(
+            f"{name} needs more than {MOST_MEMORY >> 30} GB of memory to be read: a cell far from "
+            "the others makes a sheet large, and so do very long texts. Delete what is not in the table, "
+            "or save it as CSV."
+        )
+    names, *rest = parts
+    if isinstance(names, str):
+        raise DataError(f"{name} cannot be read ({names}). It is damaged. Unpack an archive first.")
+    return names, [row for rows in rest for row in rows]
 
 
 def memory_columns(table: Any, name: str) -> tuple[list[str], list[list]]:
@@ -116,8 +225,9 @@ def as_list(values: Any, expected: str, error: type[SiameseError] = ArgumentErro
     is_one = isinstance(values, (str, bytes, set, frozenset)) or is_table(values)
     if is_one or not np.iterable(values):
         raise error(f"{expected}, not {values!r:.40}.")
-    to_list = getattr(values, "to_pylist", getattr(values, "to_list", lambda: values))
-    return list(to_list())
+    if hasattr(values, "to_pylist"):
+        return arrow_values(values)
+    return list(getattr(values, "to_list", lambda: values)())
 
 
 def is_table(value: Any) -> bool:
@@ -136,8 +246,31 @@ def as_whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+def is_deep(value: Any) -> bool:
+    """Whether a value holds lists or dicts inside each other more than `MOST_DEPTH` times."""
+    values = [value]
+    for _ in range(MOST_DEPTH + 1):
+        nested = [inner for inner in values if isinstance(inner, CONTAINERS)]
+        if not nested:
+            return False
+        parts = (inner.values() if isinstance(inner, Mapping) else inner for inner in nested)
+        values = list(itertools.chain.from_iterable(parts))
+    return True
+
+
 def json_value(value: Any) -> Any:
-    """A value that JSON has: dates and times become ISO 8601 text, NaN and infinity None, others text."""
+    """A value that JSON has: dates and times become ISO 8601 text, NaN and infinity None, others text.
+
+    DataError for one that `is_deep`.
+    """
+    if value is None or isinstance(value, (str, int)):  # as most are
+        return value
+    if is_deep(value):
+        raise DataError(f"A value {TOO_DEEP} Write it as text.")
+    return _json_value(value)
+
+
+def _json_value(value: Any) -> Any:
     if value is None or isinstance(value, (str, int)):
         return value
     if _is_missing(value) or isinstance(value, float):
@@ -145,9 +278,9 @@ def json_value(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
     if isinstance(value, Mapping):
-        return {str(name): json_value(inner) for name, inner in value.items()}
+        return {str(name): _json_value(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple, set)):
-        return list(map(json_value, value))
+        return list(map(_json_value, value))
     if isinstance(value, (np.number, np.bool_, np.ndarray)) and value.dtype.kind not in "mM":
         return json_value(value.tolist())
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
