@@ -24,9 +24,9 @@ from siamese.data.readers.names import (
 from siamese.data.readers.reading import Rows, open_rows
 from siamese.data.readers.report import ReadReport
 from siamese.data.readers.tables import id_text, json_value
-from siamese.data.repeated import Repeated, find_repeated, is_long, repetition_note
+from siamese.data.repeated import Repeated, find_repeated, repetition_note
 from siamese.data.text import cleaned, has_words
-from siamese.data.wrapping import plain
+from siamese.data.wrapping import plain, plain_lines
 from siamese.errors import DataError
 
 PAIR_NAMES = ("question1", "question2")
@@ -174,7 +174,8 @@ def _entries(
     for line, number, row in rows:
         if text := rows.question(line, row, parts):
             own = id_text(row.get(key)) if key else str(number)
-            if not has_words(cleaned(text)):  # No model has a vector of markup alone.
+            # No model has a vector of markup alone; the first words of a text are cleaned.
+            if not has_words(text if parts.words else cleaned(text)):
                 rows.report.add("wordless", [line])
             elif not is_likely and (not own or own in known):
                 what = f"the id {own!r} stands in an earlier row." if own else f"no {key}."
@@ -220,7 +221,7 @@ def _compared(
     for at, name in enumerate(parts.columns):
         column = [row[at] for row in cells]
         # What mail repeats, such as quoted headers, is known by its rules, and goes as a whole.
-        column = [plain(text) if is_joined or is_long(text) else text for text in column]
+        column = list(map(plain if is_joined else plain_lines, column))
         own = find_repeated(column) if earlier is None else earlier
         if own:
             if earlier is None:

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from siamese.data.text import LONGEST_TEXT, cleaned
-
 SHARE = 0.01  # A line or a tag in more of the texts than this is repeated.
 LEAST_TEXTS = 100  # A shorter list has no repeated lines.
 LEAST_TIMES = 5  # More texts than this have it.
@@ -20,7 +18,6 @@ SHOWN = 40  # characters of a line in a note
 MOST_TAGS = 6  # before or after one title
 LONGEST_TAG = 60  # characters
 
-LINE_END = re.compile(r"<br\s*+/?>|</(?:div|li|p|td|tr|h[1-6])\s*+>", re.IGNORECASE)
 _DIGITS = re.compile(r"\d++(?:[.,:/\- ]\d++)*+")
 _BRACKETS = re.compile(
     r"\s*+(\[[^\[\]\n]{1,60}+\]|\([^()\n]{1,60}+\)|\{[^{}\n]{1,60}+\}|<[^<>\n]{1,60}+>)\s*+[:\-–|]?\s*+"
@@ -52,8 +49,8 @@ class Repeated:
     def without(self, text: str) -> str:
         """The text without what is repeated; one that is nothing else stays as it is."""
         rest = text
-        if self.lines and is_long(text):
-            rest = "\n".join(line for line in lines_of(text) if line_key(line) not in self.lines)
+        if self.lines and has_lines(text):
+            rest = "\n".join(line for line in text.splitlines() if line_key(line) not in self.lines)
             rest = rest if _has_words(rest) else text
         if self.before or self.after:
             bare = self._without_tags(rest)
@@ -83,12 +80,13 @@ class Repeated:
 
 
 def find_repeated(texts: Sequence[str]) -> Repeated:
-    """What stands in more than 1 % of at least 100 texts, the most frequent first.
+    """What occurs in more than 1 % of at least 100 texts, the most frequent first.
 
-    Lines are equal but for case, blanks, markup and digits. A line counts once for each text; a text of one
-    line does not count: a question that many people ask is no signature. Nor does a line that is all that
-    most of its texts would have left. Tags before and after titles, "[Bug][Release 7] ...", count likewise;
-    one that most texts have is repeated in a short list, too.
+    Texts of several lines are as `plain_lines` has them. Lines are equal but for case, blanks and digits. A
+    line counts once for each text; a text of one line does not count: a question that many people ask is
+    no signature. Nor does a line that is all that most of its texts would have left. Tags before and
+    after titles, "[Bug][Release 7] ...", count likewise; one that most texts have is repeated in a short
+    list, too.
     """
     return Repeated(_repeated_lines(texts), *_repeated_tags(texts))
 
@@ -100,8 +98,8 @@ def _repeated_lines(texts: Sequence[str]) -> dict[str, int]:
     counts: Counter[str] = Counter()
     keys_of = []
     for text in texts:
-        if is_long(text):
-            keys = list(dict.fromkeys(filter(None, map(line_key, lines_of(text)))))
+        if has_lines(text):
+            keys = list(dict.fromkeys(filter(None, map(line_key, text.splitlines()))))
             if len(keys) > 1:
                 counts.update(keys)
                 keys_of.append(keys)
@@ -120,7 +118,7 @@ def _repeated_tags(texts: Sequence[str]) -> tuple[dict[str, int], dict[str, int]
     for tags in (tags_before, tags_after):
         counts: Counter[str] = Counter()
         for text in texts:
-            if not is_long(text):
+            if not has_lines(text):
                 counts.update({key for key, _ in tags(text)})
         both.append({k: n for k, n in counts.most_common() if _is_repeated_tag(k, n, len(texts))})
     return both[0], both[1]
@@ -134,24 +132,13 @@ def _is_repeated_tag(key: str, count: int, size: int) -> bool:
     return size >= LEAST_TEXTS and count > LEAST_TIMES and count > share * size
 
 
-def is_long(text: str) -> bool:
-    """Whether a text has several lines, and is no longer than what is read."""
-    if len(text) > LONGEST_TEXT:
-        return False
-    return "\n" in text or "\r" in text or ("<" in text and LINE_END.search(text) is not None)
-
-
-def lines_of(text: str) -> list[str]:
-    """The lines of a text; some tags of HTML end a line, too."""
-    if "<" in text:
-        text = LINE_END.sub("\\g<0>\n", text)
-    return text.splitlines()
+def has_lines(text: str) -> bool:
+    """Whether a text has several lines."""
+    return "\n" in text or "\r" in text
 
 
 def line_key(line: str) -> str:
-    """What lines are compared by: without differences of case, blanks, markup and digits."""
-    if "<" in line or "&" in line or not line.isascii():
-        line = cleaned(line)
+    """What lines are compared by: without differences of case, blanks and digits."""
     return " ".join(_masked(line).split())
 
 

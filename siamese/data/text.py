@@ -74,6 +74,7 @@ _THANKS = re.compile(
 _LONGEST_THANKS = 100  # characters
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 _MANY = 30  # accents of one letter; no language writes so many
+_FOREIGN = re.compile(f"[^\x00-\u02ff\u2000-\u206f]{{{_MANY}}}")  # What has none has no such run.
 _SHORT = 1_000  # characters, of which it does not matter how many are accents
 _STRAIGHT = str.maketrans(
     {
@@ -99,9 +100,17 @@ def cleaned(text: str, most: int | None = LONGEST_TEXT) -> str:
         text = _without_tags(text) if is_escaped else text
     if text.isupper() and (len(text.split()) > 2 or max(map(len, text.split())) > 5):
         text = text.capitalize()
-    if text.isprintable() and text.isascii():
+    if text.isascii() and _is_seen(text):
         return text
     return normalized(_INVISIBLE.sub("", _BREAK.sub(" ", text)), "NFC")
+
+
+def _is_seen(text: str) -> bool:
+    """Whether a text of ASCII has no characters that `cleaned` takes out, or puts blanks for."""
+    if text.isprintable():
+        return True
+    printable = text.replace("\n", " ").replace("\r", " ").replace("\t", " ").isprintable()
+    return printable and "_x000D_" not in text
 
 
 def beginning(text: str, most: int = LONGEST_TEXT) -> str:
@@ -127,7 +136,7 @@ def normalized(text: str, form: Form) -> str:
     Python sorts the accents of one letter by insertion: 80,000 of them take ten seconds.
     Here a long run of accents is in order before Python sees it.
     """
-    if len(text) > _SHORT and not text.isascii():
+    if len(text) > _SHORT and not text.isascii() and _FOREIGN.search(text):
         apart: Form = "NFD" if form == "NFC" else "NFKD"
         text = _long_run(apart).sub(lambda run: _in_order(run[0], apart), text)
     return unicodedata.normalize(form, text)

@@ -11,18 +11,18 @@ import re
 
 from siamese.data.mail import without_mail
 from siamese.data.phrases import NO_PROJECTS, QUESTION_STARTS
-from siamese.data.repeated import LINE_END
-from siamese.data.text import beginning, cleaned, has_words, without_greeting
+from siamese.data.text import LONGEST_TEXT, beginning, cleaned, has_words, without_greeting
 
+LONGEST_QUESTION = 500  # characters; what comes later says nothing about marks before it
 LAYERS = 6  # marks in marks that are undone, such as "# **[SUP-1] ...**"
+LINE_END = re.compile(r"<br\s*+/?>|</(?:div|li|p|td|tr|h[1-6])\s*+>", re.IGNORECASE)
 _LINE = "\ue000"  # stands for the end of a line of HTML while its tags are taken out
 _URL = r"(?:https?://|www\.|mailto:|/|#)[^\s()<>\[\]|]*+"
 
-# Only a text with one of these can be wrapped.
-_HINT = re.compile(
-    r"[*_~`\[{|=]|[])>\"”]\s*+\Z"
-    r"|\A\s*+(?:[^\w\s]|\d|[^\W\d]++(?:[^\w\s']|\d| ?[#\d:]| [-–—]| n[or]\.? ?\d))"
-)
+# Only a text with a mark in it, at its end or at its start can be wrapped.
+_MARK = re.compile(r"[*_~`\[{|=]")
+_ENDS = ("]", ")", ">", '"', "”")
+_START = re.compile(r"\s*+(?:[^\w\s]|\d|[^\W\d]++(?:[^\w\s']|\d| ?[#\d:]| [-–—]| n[or]\.? ?\d))")
 # Words of a question that is about marks.
 _ABOUT = re.compile(
     r"\b(?:markdown|markup|mark-up|jira|bbcode|wiki|wikitext|textile|restructuredtext|asciidoc|html|latex|"
@@ -106,7 +106,7 @@ def plain(text: str) -> str:
     HTML's ends of lines and paragraphs become lines. A text that is nothing else stays.
     """
     text = without_mail(cleaned_lines(text))
-    if not _HINT.search(text):
+    if not (_MARK.search(text) or _START.match(text) or text.rstrip().endswith(_ENDS)):
         return without_greeting(text)
     for _ in range(LAYERS):
         inner = unwrapped(without_greeting(text))
@@ -114,6 +114,14 @@ def plain(text: str) -> str:
             break
         text = inner
     return text
+
+
+def plain_lines(text: str) -> str:
+    """`plain` of a text of several lines; one of one line, or of more than is read, stays as it is."""
+    if len(text) > LONGEST_TEXT:
+        return text
+    is_html = "<" in text and LINE_END.search(text) is not None
+    return plain(text) if is_html or "\n" in text or "\r" in text else text
 
 
 def cleaned_lines(text: str) -> str:
@@ -135,12 +143,14 @@ def unwrapped(text: str) -> str:
     whole = text.strip()
     if not whole:
         return text
-    is_about = _ABOUT.search(whole) is not None
     inner = _UNDERLINE.sub("", whole) if "\n" in whole else whole
     inner = _without_front(inner)
-    inner = _without_tags(inner, is_about).strip()
-    if has_words(inner):
-        inner = _without_marks(inner, is_about).strip()
+    for remove in (_without_fence, _without_outer_marks):
+        bare = remove(inner).strip()
+        inner = bare if has_words(bare) else inner
+    bare = _without_tags(inner).strip()
+    if bare != inner and has_words(bare) and not _ABOUT.search(whole, 0, LONGEST_QUESTION):
+        inner = bare
     return inner if inner != whole and has_words(inner) else text
 
 
@@ -183,15 +193,20 @@ def _is_start(rest: str) -> bool:
     return word.casefold() in QUESTION_STARTS or word in _STARTS_IN_CAPITALS or word[:1] > "\u2e7f"
 
 
-def _without_tags(text: str, is_about: bool) -> str:
-    """Without fences, links, BBCode's and Jira's tags."""
-    if fence := _FENCE.match(text):
-        mark = fence[1]
-        if text.endswith(mark) and len(text) > 2 * len(mark):
-            language = fence[2] if text[fence.end() : fence.end() + 1] in ("\n", "\r") else ""
-            inside = text[len(mark) + len(language) : -len(mark)].strip()
-            text = inside if mark not in inside else text
-    if "[" in text and not is_about:
+def _without_fence(text: str) -> str:
+    """Without a fence of backticks or tildes around all lines, and the name of a language after it."""
+    fence = _FENCE.match(text)
+    if not fence or not text.endswith(fence[1]) or len(text) <= 2 * len(fence[1]):
+        return text
+    mark = fence[1]
+    language = fence[2] if text[fence.end() : fence.end() + 1] in ("\n", "\r") else ""
+    inside = text[len(mark) + len(language) : -len(mark)].strip()
+    return text if mark in inside else inside
+
+
+def _without_tags(text: str) -> str:
+    """Without links, tags of BBCode and Jira, and marks of bold words."""
+    if "[" in text:
         text = _LINK.sub(r"\1", text)
         text = _JIRA_LINK.sub(r"\1", text)
         text = _NAMED_LINK.sub(r"\1", text)
@@ -199,13 +214,13 @@ def _without_tags(text: str, is_about: bool) -> str:
         text = _without_pairs(text, _BB_TAG)
     if text.startswith("`") and (link := _RST_LINK.match(text)):
         text = link[1]
-    if text.endswith((")", ">")) and not is_about:
+    if text.endswith((")", ">")):
         text = _ANGLE.sub("", text)
-    if "{" in text and not is_about:
+    if "{" in text:
         text = _without_pairs(text, _JIRA_TAG)
         monospace = _MONOSPACE.fullmatch(text)
         text = monospace[1] if monospace and _is_sentence(monospace[1].strip()) else text
-    return text
+    return _BOLD.sub(r"\1", text) if "**" in text else text
 
 
 def _without_pairs(text: str, tag: re.Pattern[str]) -> str:
@@ -233,8 +248,8 @@ def _without_pairs(text: str, tag: re.Pattern[str]) -> str:
     return "".join(text[start:end] for start, end in zip(starts, ends))
 
 
-def _without_marks(text: str, is_about: bool) -> str:
-    """Without marks around the whole text, and bold words in it."""
+def _without_outer_marks(text: str) -> str:
+    """Without marks around the whole text."""
     for mark in _MARKS:
         size = len(mark)
         if text.startswith(mark) and len(text) > 2 * size:
@@ -248,8 +263,6 @@ def _without_marks(text: str, is_about: bool) -> str:
         inside = text[1:-1]
         if text[0] not in inside and text[-1] not in inside and _is_sentence(inside):
             return inside
-    if not is_about and "**" in text:
-        text = _BOLD.sub(r"\1", text)
     return text
 
 

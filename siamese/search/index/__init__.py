@@ -19,6 +19,7 @@ from siamese.data.pairs import QuestionPairs
 from siamese.data.readers.tables import json_value, text_list
 from siamese.data.repeated import Repeated
 from siamese.data.text import has_words
+from siamese.data.wrapping import plain_lines
 from siamese.errors import ArgumentError, CheckpointError, SiameseError
 from siamese.search import model_file
 from siamese.search.detector import DuplicateDetector
@@ -54,7 +55,9 @@ def _as_compared(
     """What is compared of questions: as given, or without what the index's list repeats."""
     if compared is None:
         repeated = Repeated.from_json((reading or {}).get("repeated"))
-        return list(map(repeated.without, questions)) if repeated else questions
+        if not repeated:
+            return questions
+        return [repeated.without(plain_lines(text)) for text in questions]
     texts = text_list(compared, "the index")
     if len(texts) != len(questions):
         raise ArgumentError(f"{len(texts)} compared texts for {len(questions)} questions.")
