@@ -46,6 +46,8 @@ SAME = {
     "the same in quotes": (FIRST, '"id","question"\n3,"How far?"\n', 3),
     "names as questions": (FIRST, "3,question\n4,id\nid,How far?\n", 5),
     "names as other cells": ("id,question,open,new\n", "1,How far?,new,open\n2,Why?,new,new\n", 2),
+    "a glossary": ("number,word\n", "1,title\nquestion,Frage\nsubject,Betreff\n", 3),
+    "a glossary as plain text": (PLAIN, "question;Frage\n", 61),
     "a name as plain text": (PLAIN, "question\nid and question\nquestion: id?\n", 63),
     "JSON Lines of other keys": ('{"id": 1, "question": "A b?"}\n', '{"question": "id", "id": 2}\n', 2),
 }  # fmt: skip
@@ -68,7 +70,7 @@ def test_the_same_header_and_its_words_in_cells_are_read(tmp_path, kind):
     first, second, count = SAME[kind]
     path = tmp_path / "joined.csv"
     path.write_bytes((first + second).encode())
-    result = read_questions(path)
+    result = read_questions(path, column="word" if kind == "a glossary" else None)
     assert len(result.questions) == count
     assert result.report.count("header") == ("the same" in kind)
 

@@ -108,8 +108,8 @@ class HeaderCheck:
         cells = set(here)
         names = cells.intersection(self.names)
         others = cells - names
-        if others <= self.known:
-            return len(cells) > 1
+        if others <= self.known:  # Two words of a glossary ("question", "Frage") are no header.
+            return len(cells) > 1 and (bool(names) or any(name.endswith("id") for name in cells))
         are_short = all(len(name.split()) <= 3 and not name.endswith("?") for name in others)
         has_most = len(names) > 1 and 2 * len(names) >= len(here)
         return has_most and are_short and bool(names & self.known)
