@@ -404,7 +404,7 @@ class IndexFile:
         written = self._marks_now().written
         self._tokens = -1, {}
         self._own_number = 0
-        self._reader = self._connected(f"file:{quote(self._place)}?{mode}")
+        self._reader = self._connected(f"file:{quote(os.fsencode(self._place))}?{mode}")
         self._check(self._reader, create)
         # SQLite may have made -wal and -shm.
         self._marks = self._marks_now()._replace(written=written)
@@ -462,7 +462,7 @@ class IndexFile:
 
         Only SQLite may open the file: closing it would take away the process's locks.
         """
-        place = f"file:{quote(self._place)}?immutable=1"
+        place = f"file:{quote(os.fsencode(self._place))}?immutable=1"
         try:
             with contextlib.closing(sqlite3.connect(place, uri=True, **OPTIONS)) as db:
                 return token_of(db)
