@@ -84,6 +84,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SiameseError as error:
         print(f"siamese {flags.command}: {harmless(error, LAYOUT)}", file=sys.stderr)
         return 2
+    except MemoryError:
+        why = "The memory does not suffice for so much. Take a part of the list."
+        print(f"siamese {flags.command}: {why}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("\nInterrupted.", file=sys.stderr)
         return 130

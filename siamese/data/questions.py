@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from siamese.data.readers.columns import Parts, normal_name, shown_names
@@ -31,6 +30,8 @@ from siamese.errors import DataError
 
 PAIR_NAMES = ("question1", "question2")
 SENTENCE_ENDS = ".?!:;,…。？！：；、，؟"
+MOST_RECENT = 4_096  # texts that are compared with the next one
+SHORT = 1_000  # characters; longer texts are seldom equal
 BODY_WORDS = 50  # of title and body, the first words that count
 
 
@@ -106,16 +107,23 @@ def read_questions(
                 rows, parts, key, is_likely, keep_repeated, known_repeated
             )
         else:
-            entries, left_out = list(_pair_entries(rows)), Repeated()
+            entries, left_out = _pair_entries(rows), Repeated()
     report = rows.report
     if not report.rows:
         raise DataError(f"{report.path} has no rows.")
-    if not entries:
+    if not entries.texts:
         raise DataError(f"{report.path} has no usable question.\n{report}")
-    texts, ids, columns, numbers, compared = map(list, zip(*entries))
-    others = columns if any(columns) else None
-    has_ids = key is not None
-    return QuestionList(report, texts, ids, has_ids, others, numbers, shown, compared, left_out)
+    return QuestionList(
+        report,
+        entries.texts,
+        entries.ids,
+        key is not None,
+        entries.columns(),
+        entries.rows,
+        shown,
+        entries.compared,
+        left_out,
+    )
 
 
 def read_ids(
@@ -135,25 +143,67 @@ def read_ids(
                 ids.append(own)
             elif not rows.is_plain:
                 rows.report.bad_row(line, f"no {key}.")
+        rows.report.forget("empty")  # A blank line between ids means nothing.
     return ids, rows.report
 
 
-# the text, the id, the other columns, the data row, what is compared
-Entry = tuple[str, str, dict[str, Any], int, str]
+class RecentTexts:
+    """Equal texts as one string, so that a small file of many equal rows takes little memory."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+
+    def of(self, text: str) -> str:
+        """The string of an equal text that was here lately, or this one."""
+        if len(text) > SHORT:
+            return text
+        if len(self._texts) >= MOST_RECENT:
+            self._texts.clear()
+        return self._texts.setdefault(text, text)
 
 
-def _pair_entries(rows: Rows) -> Iterator[Entry]:
+@dataclass
+class Entries:
+    """The questions of a list, column by column."""
+
+    texts: list[str] = field(default_factory=list)
+    ids: list[str] = field(default_factory=list)
+    others: list[dict[str, Any] | None] = field(default_factory=list)  # the other columns
+    rows: list[int] = field(default_factory=list)  # the data rows
+    compared: list[str] = field(default_factory=list)  # what is compared of each
+
+    def add(self, text: str, own: str, others: dict[str, Any], row: int) -> None:
+        """Adds a question; what is compared of it comes later."""
+        self.texts.append(text)
+        self.ids.append(own)
+        self.others.append(others or None)
+        self.rows.append(row)
+
+    def drop_column(self, name: str) -> None:
+        """Takes a column out of the others."""
+        for others in self.others:
+            if others:
+                others.pop(name, None)
+
+    def columns(self) -> list[dict[str, Any]] | None:
+        """The other columns of each question; None where no question has any."""
+        return [others or {} for others in self.others] if any(self.others) else None
+
+
+def _pair_entries(rows: Rows) -> Entries:
     """The distinct questions of a file of pairs."""
     sides = [Parts([rows.column(name)]) for name in PAIR_NAMES]
     known: set[str] = set()
-    ids = itertools.count()
+    entries = Entries()
     for line, number, row in rows:
         new = [text for text in dict.fromkeys(rows.pair(line, row, sides)) if text not in known]
         good = [text for text in new if has_words(cleaned(text))]
         known.update(new)
         rows.report.add("wordless", [line] * (len(good) < len(new)))
         for text in good:
-            yield text, str(next(ids)), {}, number, text
+            entries.add(text, str(len(entries.texts)), {}, number)
+    entries.compared = list(entries.texts)
+    return entries
 
 
 def _entries(
@@ -163,44 +213,47 @@ def _entries(
     is_likely: bool,
     keeps: bool,
     earlier: Repeated | None,
-) -> tuple[list[Entry], str | None, Repeated]:
+) -> tuple[Entries, str | None, Repeated]:
     """The rows with a question, the column of their ids, and what many of them repeat.
 
     A column that is a likely one of ids holds none where a value is missing or occurs twice.
     """
     is_joined = len(parts.columns) > 1 or parts.words  # Joined columns stay whole, too.
     known: set[str] = set()  # ids
-    found = []  # the text, the id, the row, its number
+    recent = RecentTexts()
+    entries = Entries()
+    cells: list[list[str]] = [[] for _ in parts.columns]
+    used = set() if is_joined else set(parts.columns)
+    if key and not is_likely:
+        used.add(key)
     for line, number, row in rows:
-        if text := rows.question(line, row, parts):
-            own = id_text(row.get(key)) if key else str(number)
-            # No model has a vector of markup alone; the first words of a text are cleaned.
-            if not has_words(text if parts.words else cleaned(text)):
-                rows.report.add("wordless", [line])
-            elif not is_likely and (not own or own in known):
-                what = f"the id {own!r} stands in an earlier row." if own else f"no {key}."
-                rows.report.bad_row(line, what)
-            else:
+        text = recent.of(rows.question(line, row, parts))
+        if not text:
+            continue
+        own = id_text(row.get(key)) if key else str(number)
+        # No model has a vector of markup alone; the first words of a text are cleaned.
+        if not has_words(text if parts.words else cleaned(text)):
+            rows.report.add("wordless", [line])
+        elif not is_likely and (not own or own in known):
+            what = f"the id {own!r} stands in an earlier row." if own else f"no {key}."
+            rows.report.bad_row(line, what)
+        else:
+            if key:
                 known.add(own)
-                found.append((text, own, row, number))
-    if is_likely and key and (len(known) < len(found) or "" in known):
-        rows.report.notes.append(
-            f"{key} holds no ids, since rows lack it or have the same; --id-column names such a column"
-        )
-        key = None
-        found = [(text, str(number), row, number) for text, _, row, number in found]
-    used = {key} if is_joined else {key, *parts.columns}
-    others = [
-        {name: json_value(value) for name, value in row.items() if name not in used}
-        for _, _, row, _ in found
-    ]
-    cells = [[row.get(name) or "" for name in parts.columns] for _, _, row, _ in found]
-    texts = [text for text, *_ in found]
-    compared, repeated = _compared(rows, parts, texts, cells, keeps, earlier)
-    entries = [
-        (text, own, columns, number, short)
-        for (text, own, _, number), columns, short in zip(found, others, compared)
-    ]
+            others = {n: json_value(v) for n, v in row.items() if n not in used}
+            entries.add(text, own, others, number)
+            for column, name in zip(cells, parts.columns):
+                column.append(recent.of(row.get(name) or ""))
+    if is_likely and key:
+        if len(known) < len(entries.texts) or "" in known:
+            rows.report.notes.append(
+                f"{key} holds no ids, since rows lack it or have the same; --id-column names such a column"
+            )
+            key = None
+            entries.ids = list(map(str, entries.rows))
+        else:
+            entries.drop_column(key)
+    entries.compared, repeated = _compared(rows, parts, entries.texts, cells, keeps, earlier)
     return entries, key, repeated
 
 
@@ -214,12 +267,11 @@ def _compared(
 ) -> tuple[list[str], Repeated]:
     """What is compared of each question, and what the list repeats, with a note on it."""
     if keeps:
-        return texts, Repeated()
+        return list(texts), Repeated()
     is_joined = len(parts.columns) > 1 or parts.words
     repeated = Repeated()
     columns = []
-    for at, name in enumerate(parts.columns):
-        column = [row[at] for row in cells]
+    for name, column in zip(parts.columns, cells):
         # What mail repeats, such as quoted headers, is known by its rules, and goes as a whole.
         column = list(map(plain if is_joined else plain_lines, column))
         own = find_repeated(column) if earlier is None else earlier

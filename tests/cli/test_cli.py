@@ -271,3 +271,13 @@ def test_a_presets_name_for_a_model_is_answered_with_the_command_that_trains_it(
     refused(
         [part.format(preset) for part in command], "a preset of `siamese train`; train it first"
     )
+
+
+def test_memory_that_does_not_suffice_is_one_message(refused, monkeypatch):
+    def without_memory(*arguments):
+        raise MemoryError
+
+    monkeypatch.setattr("siamese.cli.answering.question_list", without_memory)
+    monkeypatch.setattr("siamese.cli.reading.question_list", without_memory)
+    Path("list.csv").write_text("question\nHow far is it?\nWho?\n")
+    refused(["duplicates", "list.csv"], "memory")

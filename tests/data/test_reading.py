@@ -8,6 +8,7 @@ import html
 import io
 import json
 import sys
+import tracemalloc
 import zipfile
 
 import pytest
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from siamese.data.pairs import read_pairs
 from siamese.data.questions import read_ids, read_questions
+from siamese.data.readers import reading
 from siamese.data.readers.tables import text_list
 from siamese.errors import ArgumentError, DataError, MissingDependencyError
 
@@ -379,3 +381,53 @@ def test_skipping_loses_no_line_of_a_damaged_file(tmp_path, pieces):
     pairs = read_pairs(file_of(tmp_path, text), bad_rows="skip")
     assert pairs.question1[:3] == pairs.question1[-3:] == ["q0", "q1", "q2"]
     assert pairs.report.rows == len(pairs) + pairs.report.count("bad") + pairs.report.count("empty")
+
+
+def peak_memory(function, *arguments):
+    tracemalloc.start()
+    try:
+        result = function(*arguments)
+        return result, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+SMALL_AND_LARGE = {  # the unit of a gzipped file, how often, bytes of memory a unit
+    "blank lines": ("\n", 200_000, 20),
+    "blank lines of Windows": (" \t\r\n", 100_000, 30),
+    "equal questions": ("How far is it to the sea?\n", 50_000, 250),
+    "two questions in turn": ("How far is it?\nWho asks that?\n", 25_000, 500),
+}
+
+
+@pytest.mark.parametrize("name", SMALL_AND_LARGE)
+def test_a_small_file_that_unpacks_to_much_takes_little_memory(tmp_path, name):
+    unit, times, most = SMALL_AND_LARGE[name]
+    path = tmp_path / "list.gz"
+    path.write_bytes(gzip.compress(f"Is it far?\n{unit * times}Who?\n".encode()))
+    result, memory = peak_memory(read_questions, str(path))
+    assert (result.questions[0], result.questions[-1]) == ("Is it far?", "Who?")
+    assert result.report.rows == times * unit.count("\n") + 2
+    assert len(result.questions) + result.report.count("empty") == result.report.rows
+    assert result.rows[-1] == result.report.rows - 1
+    assert memory < most * times + 1_000_000
+
+
+def test_blank_lines_between_questions_are_counted_and_between_ids_mean_nothing(tmp_path):
+    (tmp_path / "list").write_text("\nIs it far?\n\n \nWho?\n\n")
+    result = read_questions(str(tmp_path / "list"))
+    assert (result.questions, result.ids) == (["Is it far?", "Who?"], ["1", "4"])
+    assert result.report.findings == {"empty": [1, 3, 4, 6]}
+    assert result.report.count("empty") == result.report.left_out == 4
+    (tmp_path / "ids").write_text("7\n\n9\n\n")
+    ids, report = read_ids(str(tmp_path / "ids"))
+    assert ids == ["7", "9"] and not report.findings and not report.left_out
+
+
+def test_a_list_of_too_many_rows_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "MOST_ROWS", 3)
+    (tmp_path / "list").write_text("a\n\n\nb\n\nc\n")
+    assert read_questions(str(tmp_path / "list")).questions == ["a", "b", "c"]
+    (tmp_path / "list").write_text("a\n\n\nb\n\nc\nd\n")
+    with pytest.raises(DataError):
+        read_questions(str(tmp_path / "list"))

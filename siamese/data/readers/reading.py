@@ -44,6 +44,7 @@ from siamese.errors import ArgumentError, DataError, MissingDependencyError, Sia
 
 LONGEST_LINE = 16 << 20  # characters; a longer line, or cell of a workbook, would fill the memory
 LARGEST_WORKBOOK = 1 << 30  # bytes of a Parquet or Excel file that comes gzipped or through a pipe
+MOST_ROWS = 10 << 20  # of a file; a million vectors of the encoder `use` take 2 GB
 MOST_TIMES_READ = 20  # of a line of CSV inside of bad rows
 HEAD_LINES = 50  # lines by which a table without known names is told from plain text
 HEAD_LENGTH = 4 << 20  # characters of them
@@ -69,7 +70,8 @@ _NO_HEADER = {  # what a first line may be -> what it is, and what to do
 _ODD = re.compile("[\0\udc80-\udcff]")  # NUL, and what surrogateescape makes of a wrong byte
 
 Lines = Iterator[tuple[int, str]]  # the lines of a text, counted from 1, with their ends
-# The row's line, its cells (a dict, or a list as long as the header), and why it cannot be read.
+# The row's line, its cells (a dict, or a list as long as the header; None of a blank line), and
+# why it cannot be read.
 Row = tuple[int, Any, str | None]
 
 
@@ -98,6 +100,10 @@ class Rows:
         repeated = {name: own for name, own in places.items() if len(own) > 1}
         with _reading(report):
             for line, cells, problem in self.source:
+                if cells is None:
+                    report.rows += 1
+                    report.add("empty", [line])
+                    continue
                 row = list(cells.values()) if self.is_plain else cells
                 kind = check.kind(row) if type(row) is list else ""
                 if kind == "the same":
@@ -115,6 +121,10 @@ class Rows:
                         row[name] = [cells[place] for place in repeated[name]]
                     cells = row
                 report.rows += 1
+                if report.rows - report.count("empty") > MOST_ROWS:
+                    raise DataError(
+                        f"{report.path} has more than {MOST_ROWS >> 20} million rows. Take a part of it."
+                    )
                 if problem:
                     report.bad_row(line, problem)
                 else:
@@ -315,7 +325,12 @@ def _text_rows(text: io.TextIOWrapper, report: ReadReport, known: set[str]) -> R
     if not mark:
         refuse_late_header(head, known, report.path)
         name = first.strip()
-        plain = ((number, {name: line.rstrip("\r\n")}, _odd(line, text)) for number, line in lines)
+        plain = (
+            (number, {name: line.rstrip("\r\n")}, _odd(line, text))
+            if line.strip()
+            else (number, None, None)
+            for number, line in lines
+        )
         return Rows(report, [name], plain, where, known, is_plain=True)
     rows = _delimited_rows(lines, mark, text)
     _, header, problem = next(rows)

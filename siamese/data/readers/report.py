@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from siamese.data.arguments import one_of
 from siamese.errors import DataError
 
+MOST_LINES = 1_000  # numbers that a report has of each kind
 FIRST_LINES = 5  # line numbers that a report prints of each kind
 # kind -> the rows that are left out for it, in the order of the printed report.
 KINDS = {
@@ -27,7 +29,9 @@ class ReadReport:
     unit: str = "line"  # what the numbers count from 1, or 'row' of a table
     columns: list[str] = field(default_factory=list)  # their names, as the file has them
     rows: int = 0  # data rows read so far
-    findings: dict[str, list[int]] = field(default_factory=dict)  # a key of `KINDS` -> its lines
+    # A key of `KINDS` -> the lines of its rows, at most the first `MOST_LINES`; and how many they are.
+    findings: dict[str, list[int]] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)  # other remarks, in words
 
     def __post_init__(self) -> None:
@@ -36,7 +40,14 @@ class ReadReport:
     def add(self, kind: str, lines: Sequence[int]) -> None:
         """Notes that `kind` occurred on `lines`."""
         if lines:
-            self.findings.setdefault(kind, []).extend(lines)
+            known = self.findings.setdefault(kind, [])
+            known.extend(lines[: MOST_LINES - len(known)])
+            self.counts[kind] += len(lines)
+
+    def forget(self, kind: str) -> None:
+        """Drops the notes of `kind`."""
+        self.findings.pop(kind, None)
+        del self.counts[kind]
 
     def bad_row(self, line: int, reason: str) -> None:
         """Notes a row that cannot be read; DataError where such rows are refused."""
@@ -49,7 +60,7 @@ class ReadReport:
 
     def count(self, kind: str) -> int:
         """How often `kind` occurred."""
-        return len(self.findings.get(kind, ()))
+        return self.counts[kind]
 
     @property
     def left_out(self) -> int:
@@ -64,9 +75,10 @@ class ReadReport:
         """A line of text for each kind: how many, and where; then other remarks."""
         texts = []
         for kind in filter(self.findings.get, KINDS):
+            count = self.counts[kind]
             lines = self.findings[kind]
-            s = "s" * (len(lines) > 1)
+            s = "s" * (count > 1)
             where = ", ".join(f"{line:,}" for line in lines[:FIRST_LINES])
-            where += ", …" * (len(lines) > FIRST_LINES)
-            texts.append(f"{len(lines):,} row{s} {KINDS[kind]} ({self.unit}{s} {where}): left out")
+            where += ", …" * (count > FIRST_LINES)
+            texts.append(f"{count:,} row{s} {KINDS[kind]} ({self.unit}{s} {where}): left out")
         return texts + self.notes
