@@ -12,7 +12,7 @@ import numpy as np
 from siamese.cli import arguments as shared
 from siamese.cli import reading
 from siamese.cli.arguments import arg, command, flag
-from siamese.cli.output import Facts, Result, claim, counted, table_result, threshold_facts
+from siamese.cli.output import Facts, Result, claim, table_result, threshold_facts
 from siamese.cli.reading import (
     labelled_pairs,
     load_model,
@@ -22,7 +22,7 @@ from siamese.cli.reading import (
     question_list,
 )
 from siamese.compat.progress import elapsed
-from siamese.data.arguments import whole_number
+from siamese.data.arguments import counted, whole_number
 from siamese.data.text import has_words
 from siamese.errors import ArgumentError
 from siamese.search.detector import DuplicateDetector

@@ -18,8 +18,9 @@ from typing import Any
 
 from siamese import compat
 from siamese.cli.arguments import arg, command
-from siamese.cli.output import Facts, Result, aligned, counted, note
+from siamese.cli.output import Facts, Result, aligned, note
 from siamese.compat.atomic import explained, lock_run, write_text_atomically
+from siamese.data.arguments import counted
 from siamese.data.corpus import HANDWRITTEN, embedded_corpus, handwritten_questions
 from siamese.errors import ArgumentError
 from siamese.search.display import rounded

@@ -13,9 +13,10 @@ from siamese.cli import arguments as shared
 from siamese.cli import reading
 from siamese.cli.answers import answers_of, naming
 from siamese.cli.arguments import arg, command, flag, one_of
-from siamese.cli.output import Facts, Result, claim, counted, note, table_result, threshold_facts
+from siamese.cli.output import Facts, Result, claim, note, table_result, threshold_facts
 from siamese.cli.reading import opened, question_list
 from siamese.compat.progress import elapsed
+from siamese.data.arguments import counted
 from siamese.data.clusters import first_places
 from siamese.data.questions import read_ids
 from siamese.data.readers.columns import read_spec

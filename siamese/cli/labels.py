@@ -11,10 +11,11 @@ from siamese.cli import arguments as shared
 from siamese.cli import reading
 from siamese.cli.answers import AnswersFile, naming
 from siamese.cli.arguments import arg, command, one_of
-from siamese.cli.output import Facts, Result, aligned, claim, counted, note, threshold_facts
+from siamese.cli.output import Facts, Result, aligned, claim, note, threshold_facts
 from siamese.cli.reading import labelled_pairs, note_cut, opened, question_list
 from siamese.compat.atomic import check_writable
 from siamese.compat.progress import elapsed
+from siamese.data.arguments import counted
 from siamese.data.clusters import answer_key, clusters
 from siamese.data.pairs import QuestionPairs
 from siamese.data.text import folded
@@ -252,7 +253,7 @@ def _fitted_text(fit: Mapping[str, Any], detector: DuplicateDetector) -> str:
     """What labelled pairs have fitted; `detector` has the threshold before."""
     text = (
         f"Threshold {fit['threshold']:.3f}, 95 % interval [{fit['low']:.3f}, {fit['high']:.3f}], of "
-        f"{fit['pairs']} labels, {fit['duplicates']} of them duplicates (before: "
+        f"{counted(fit['pairs'], 'label')}, {fit['duplicates']} of them duplicates (before: "
         f"{detector.threshold:.3f})."
     )
     if weight := fit.get("weight", 0):

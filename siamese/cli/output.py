@@ -58,11 +58,6 @@ def claim(path: str | os.PathLike | None, flags: Any, goes_on: bool = False) -> 
     check_writable(path)
 
 
-def counted(number: int, noun: str) -> str:
-    """A number and a noun, such as '2,000 questions'."""
-    return f"{number:,} {noun}{'s' * (number != 1)}"
-
-
 def threshold_facts(detector: Any, flags: Any) -> Facts:
     """An answer's threshold, and its source: 'given' by a flag, or `DuplicateDetector.threshold_from`."""
     if flags.threshold is not None:

@@ -10,8 +10,9 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from siamese.cli.output import counted, note
+from siamese.cli.output import note
 from siamese.compat.atomic import explained
+from siamese.data.arguments import counted
 from siamese.data.pairs import QuestionPairs, read_pairs
 from siamese.data.questions import QuestionList, read_questions
 from siamese.data.readers.columns import normal_name, read_spec

@@ -10,8 +10,9 @@ from typing import Any
 
 from siamese.cli import arguments as shared
 from siamese.cli.arguments import arg, command, flag
-from siamese.cli.output import Facts, Result, claim, counted, note
+from siamese.cli.output import Facts, Result, claim, note
 from siamese.cli.reading import labelled_pairs, load_model, note_cut
+from siamese.data.arguments import counted
 from siamese.data.pairs import QuestionPairs, check_both_labels, split
 from siamese.errors import ArgumentError
 from siamese.evaluation.asking import pair_key
@@ -62,8 +63,8 @@ def train(flags: argparse.Namespace) -> Result:
     duplicates, links = int(pairs.is_duplicate.sum()), bool(pairs.is_duplicate.all())
     if preset == "ensemble" and (links or duplicates < TOWER_DUPLICATES):
         note(
-            f"No tower: it needs {TOWER_DUPLICATES:,} duplicates and pairs that are none; there are "
-            f"{duplicates:,} duplicates among {counted(len(pairs), 'pair')}."
+            f"No tower: it needs {TOWER_DUPLICATES:,} duplicates and pairs that are none; these are "
+            f"{counted(duplicates, 'duplicate')} among {counted(len(pairs), 'pair')}."
         )
         preset, config = "head", TrainConfig.preset("head", **changes)
     if preset == "head" and (links or len(pairs) < MANY):

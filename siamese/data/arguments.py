@@ -13,6 +13,11 @@ from siamese.errors import ArgumentError, DataError
 from siamese.nn.ragged import Ragged
 
 
+def counted(number: int, noun: str) -> str:
+    """A number and a noun, such as '2,000 questions' and '1 question'."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
 def whole_number(value: Any, name: str, least: int) -> int:
     """`value` as an int of at least `least`; bool is refused."""
     try:

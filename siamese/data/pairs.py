@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from siamese.data.arguments import whole_number
+from siamese.data.arguments import counted, whole_number
 from siamese.data.clusters import cluster_split
 from siamese.data.readers.columns import Parts, normal_name, shown_names
 from siamese.data.readers.names import columns_named
@@ -82,7 +82,7 @@ class QuestionPairs:
         return len(self.question1)
 
     def __repr__(self) -> str:
-        return f"QuestionPairs({len(self):,} pairs, {self.base_rate:.1%} duplicates)"
+        return f"QuestionPairs({counted(len(self), 'pair')}, {self.base_rate:.1%} duplicates)"
 
     @property
     def base_rate(self) -> float:
@@ -291,6 +291,6 @@ def check_both_labels(pairs: QuestionPairs, what: str) -> None:
     labels = pairs.is_duplicate
     if not labels.any() or labels.all():
         raise DataError(
-            f"{what} hold {int(labels.sum())} duplicates among {len(labels)}: both labels are needed. "
-            "Give more rows; without --train-rows a sorted file is shuffled."
+            f"{what} hold {counted(int(labels.sum()), 'duplicate')} among {len(labels)}: both labels are "
+            "needed. Give more rows; without --train-rows a sorted file is shuffled."
         )

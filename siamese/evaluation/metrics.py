@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese.data.arguments import as_number, check_labels
+from siamese.data.arguments import as_number, check_labels, counted
 from siamese.errors import ArgumentError, DataError
 
 
@@ -48,7 +48,9 @@ def check_scores(scores: Any, labels: Any, *, both: bool = True) -> tuple[np.nda
         )
     array = array.astype(np.float64)
     if len(array) != len(truth):
-        raise DataError(f"There are {len(array)} scores and {len(truth)} labels; one each a pair.")
+        raise DataError(
+            f"{counted(len(array), 'score')} and {counted(len(truth), 'label')}; one each a pair."
+        )
     if not len(array):
         raise DataError("There are no pairs: at least one duplicate and one other are needed.")
     wrong = np.flatnonzero(~np.isfinite(array))
@@ -58,8 +60,11 @@ def check_scores(scores: Any, labels: Any, *, both: bool = True) -> tuple[np.nda
             "model's training."
         )
     if both and (truth.all() or not truth.any()):
-        kind = "duplicates" if truth[0] else "non-duplicates"
-        raise DataError(f"All {len(truth)} pairs are {kind}; both classes are needed.")
+        kind = "duplicate" if truth[0] else "non-duplicate"
+        what = (
+            f"All {len(truth):,} pairs are {kind}s" if len(truth) > 1 else f"The pair is a {kind}"
+        )
+        raise DataError(f"{what}; both classes are needed.")
     return array, truth
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese.data.arguments import check_pairs
+from siamese.data.arguments import check_pairs, counted
 from siamese.data.tokenizer import word_tokenize
 from siamese.evaluation.bootstrap import Interval, resampled
 from siamese.evaluation.calibration import expected_calibration_error
@@ -97,7 +97,7 @@ class Evaluation:
         """The figures with their intervals, beside those of the baselines, in 80 columns."""
         metrics = self.metrics
         lines = [
-            f"{metrics.n:,} pairs, {metrics.base_rate:.1%} duplicates",
+            f"{counted(metrics.n, 'pair')}, {metrics.base_rate:.1%} duplicates",
             f"threshold {metrics.threshold:.4f}, a {self.measure} ({self.threshold_from})",
             "",
             _row("", "this model", self.baselines),

@@ -87,8 +87,8 @@ def fit_threshold(scores: Any, labels: Any, *, resamples: int = 200) -> FittedTh
     duplicates, threshold = int(truth.sum()), _border(scores, truth)
     if np.isnan(threshold) or (slope := slope_through(threshold, scores, truth)) <= 0:
         raise DataError(
-            f"The {duplicates} duplicates among {len(truth)} labels do not have higher cosines than "
-            "the others, so no threshold tells them apart. Look at the labels, or give more."
+            f"The duplicates among the labels, {duplicates:,} of {len(truth):,}, do not have higher "
+            "cosines than the others, so no threshold tells them apart. Look at the labels, or give more."
         )
     low = high = threshold
     if resamples:

@@ -23,6 +23,7 @@ from fastapi.security import HTTPBearer
 from starlette.middleware import Middleware
 
 from siamese import __version__
+from siamese.data.arguments import counted
 from siamese.data.pairs import QuestionPairs
 from siamese.errors import ArgumentError, CheckpointError, DataError, SiameseError
 from siamese.evaluation.asking import shown
@@ -279,7 +280,7 @@ def serve(index: QuestionIndex, host: str, port: int, names: Sequence[str] = ())
                 "clients send, or listen on 127.0.0.1."
             )
         url = f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
-        print(f"{len(index):,} questions are served at {url} (Ctrl-C ends it).", flush=True)
+        print(f"{counted(len(index), 'question')} served at {url} (Ctrl-C ends it).", flush=True)
         gc.freeze()  # What is there to stay is not looked through again; a collection stops all threads.
         app = make_app(index, host, key or None, names)
         uvicorn.Server(settings(app)).run(sockets=[listening])

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from siamese.data.arguments import check_labels, check_pairs, token_rows, whole_number
+from siamese.data.arguments import check_labels, check_pairs, counted, token_rows, whole_number
 from siamese.errors import ArgumentError, DataError
 from siamese.nn.ragged import Ragged
 
@@ -90,7 +90,7 @@ class PairBatches(Iterator):
         self.pairs = len(self._pairs)
         if self.pairs < self.batch_size:
             raise ArgumentError(
-                f"{self.pairs} duplicates make no batch of {self.batch_size}: take a "
+                f"{counted(self.pairs, 'duplicate')}, too few for a batch of {self.batch_size}: take a "
                 "smaller batch_size (--batch-size), or give more."
             )
         self.lengths = self._chosen_lengths()

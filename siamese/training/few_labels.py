@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from siamese.compat.progress import elapsed
+from siamese.data.arguments import counted
 from siamese.data.clusters import cluster_split, number_questions, question_groups
 from siamese.data.pairs import QuestionPairs
 from siamese.errors import DataError
@@ -124,7 +125,7 @@ def teach(
     duplicates = int(is_duplicate.sum())
     if duplicates < LEAST:
         raise DataError(
-            f"{duplicates} of the {count} pairs are duplicates; a head needs {LEAST} at least."
+            f"{counted(duplicates, 'duplicate')} among {counted(count, 'pair')}; a head needs {LEAST}."
         )
     texts, rows = number_questions(pairs.question1, pairs.question2)
     if is_duplicate.all():
@@ -145,9 +146,9 @@ def _encoded(
 ) -> dict[str, np.ndarray]:
     """The texts' vectors by the parts that stay as they are: encoder, and any LSTM."""
     begun = time.monotonic()
-    with elapsed(f"Encoding {len(texts):,} questions"):
+    with elapsed(f"Encoding {counted(len(texts), 'question')}"):
         vectors = start.encode(texts)
-    note(f"{len(texts):,} questions encoded in {time.monotonic() - begun:.1f} s.")
+    note(f"{counted(len(texts), 'question')} encoded in {time.monotonic() - begun:.1f} s.")
     places = start.places
     return {part: unit_rows(vectors[:, places[part]]) for part in places if part != "head"}
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese.data.arguments import check_pairs
+from siamese.data.arguments import check_pairs, counted
 from siamese.data.clusters import clusters, transitive_closure
 from siamese.data.hard_negatives import SimilarQuestions
 from siamese.data.pairs import QuestionPairs
@@ -147,7 +147,7 @@ def _check_duplicates(
     validation_count = validation.shape[1]
     if train_count < 2 or validation_count < 2:
         raise DataError(
-            f"There are {duplicates} duplicates to train and validate on, which divide "
+            f"{counted(duplicates, 'duplicate')} to train and validate on, which divide "
             f"into {train_count} and {validation_count}: at least 2 are needed for "
             "each. Give more rows."
         )

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from siamese.compat.atomic import refuse_existing
-from siamese.data.arguments import as_number, one_of, whole_number
+from siamese.data.arguments import as_number, counted, one_of, whole_number
 from siamese.data.pairs import QuestionPairs
 from siamese.data.readers.tables import json_value, text_list
 from siamese.data.repeated import Repeated
@@ -60,7 +60,9 @@ def _as_compared(
         return [repeated.without(plain_lines(text)) for text in questions]
     texts = text_list(compared, "the index")
     if len(texts) != len(questions):
-        raise ArgumentError(f"{len(texts)} compared texts for {len(questions)} questions.")
+        raise ArgumentError(
+            f"{counted(len(texts), 'compared text')} for {counted(len(questions), 'question')}."
+        )
     return list(map(valid_unicode, texts))
 
 
@@ -121,7 +123,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
             return view.detector
 
     def __repr__(self) -> str:
-        return f"QuestionIndex({len(self):,} questions)"
+        return f"QuestionIndex({counted(len(self), 'question')})"
 
     def __exit__(self, *exception: object) -> None:
         self.close()
