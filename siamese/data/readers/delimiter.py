@@ -22,6 +22,13 @@ def _is_header(names: list[str], rows: list[list[str]]) -> bool:
     return bool(rows) and alike and short
 
 
+def _known_names(names: list[str], known: set[str]) -> int:
+    """How many known names a first row has; a line that another mark divides is not one name."""
+    if len(names) == 1 and any(mark in names[0] for mark in DELIMITERS):
+        return 0
+    return len(known & set(map(normal_name, names)))
+
+
 def delimiter(head: list[str], known: set[str]) -> str | None:
     """What stands between the known names of a first row; else between the cells of most lines.
 
@@ -30,7 +37,7 @@ def delimiter(head: list[str], known: set[str]) -> str | None:
     tables = {mark: list(csv.reader(head, delimiter=mark)) for mark in DELIMITERS}
     # A quoted cell, of the header too, may hold lines.
     firsts = {mark: rows[0][:MOST_COLUMNS] for mark, rows in tables.items()}
-    hits = {mark: len(known & set(map(normal_name, names))) for mark, names in firsts.items()}
+    hits = {mark: _known_names(names, known) for mark, names in firsts.items()}
     mark = max(DELIMITERS, key=lambda mark: (hits[mark], len(tables[mark][0])))
     if hits[mark]:
         return mark
