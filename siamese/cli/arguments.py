@@ -59,11 +59,17 @@ def cosine(text: str) -> float:
     raise argparse.ArgumentTypeError(f"{text!r} is not a number from -1 to 1")
 
 
-def csv_path(path: str) -> str:
+def table_path(path: str) -> str:
     """The type of a table's file."""
-    if path.lower().endswith(NOT_CSV):
-        raise argparse.ArgumentTypeError(f"{path}: a table is written as CSV. Name the file so")
+    if path.lower().endswith(NOT_CSV) and not is_workbook(path):
+        what = "a table is written as CSV, or as an Excel workbook (.xlsx). Name the file so"
+        raise argparse.ArgumentTypeError(f"{path}: {what}")
     return path
+
+
+def is_workbook(path: str) -> bool:
+    """Whether a table is written as an Excel workbook, by its file's name."""
+    return path.lower().endswith(".xlsx")
 
 
 # ---- Models and indexes ----
@@ -96,8 +102,9 @@ LIST_AND_PAIRS = *READ_LIST, COLUMNS, PAIRS_OF
 # ---- Tables ----
 
 OVERWRITE = flag("--overwrite", "replace the file that is there")
+OUTPUT_HELP = "write there, as CSV, or as an Excel workbook by the name .xlsx [print it]"
 TABLE = (
-    arg("--output", type=csv_path, metavar="FILE", help="write there, as CSV [print it]"),
+    arg("--output", type=table_path, metavar="FILE", help=OUTPUT_HELP),
     OVERWRITE,
 )
 LIST_TABLE = MODEL, *READ_LIST, *TABLE  # of a command that makes a table of a list

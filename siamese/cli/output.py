@@ -8,8 +8,9 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from siamese.cli.arguments import answers_file
-from siamese.compat.atomic import check_writable, refuse_existing, write_text_atomically
+from siamese.cli.arguments import answers_file, is_workbook
+from siamese.cli.workbook import check_workbooks, workbook
+from siamese.compat.atomic import check_writable, open_atomically, refuse_existing
 from siamese.errors import ArgumentError
 from siamese.search.display import LAYOUT, csv_line, harmless, json_text, rounded
 from siamese.search.model_file import model_path
@@ -47,6 +48,8 @@ def claim(path: str | os.PathLike | None, flags: Any, goes_on: bool = False) -> 
         if flags.overwrite:
             raise ArgumentError("No output is named: leave out --overwrite.")
         return
+    if is_workbook(str(path)):
+        check_workbooks()
     if os.path.isfile(path) and os.path.getsize(path):  # A full disk leaves an empty one.
         others = [v for n, v in vars(flags).items() if n not in ("output", "command")]
         values = [value for value in others if isinstance(value, str)]
@@ -94,21 +97,27 @@ def table_result(
     summary: str = "",
     after: str = "",
 ) -> Result:
-    """Rows as CSV, in a file or on standard output; every row gets `columns` first, and may have others.
+    """Rows as CSV, in a file or on standard output, or as a workbook in a file.
 
-    The summary says for people what the facts say; it is `listed` where empty. `after` follows it, and
+    Every row gets `columns` first, and may have others. CSV has the delimiter of the list that was read,
+    and in a file the mark by which Excel reads UTF-8. The summary says for people what the facts say; it is `listed` where empty. `after` follows it, and
     where the table was written.
     """
     summary = summary or listed(facts)
     rows = [rounded(dict.fromkeys(columns) | row) for row in rows]
     names = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))
-    lines = [csv_line(names)]
-    for row in rows:
-        values = map(row.get, names)
-        lines.append(csv_line(json_text(v) if isinstance(v, (list, dict)) else v for v in values))
-    text = "\n".join(lines)
+    cells = [
+        [json_text(v) if isinstance(v, (list, dict)) else v for v in map(row.get, names)]
+        for row in rows
+    ]
+    delimiter = getattr(flags, "delimiter", ",")
+    text = "\n".join(csv_line(line, delimiter) for line in (names, *cells))
     if flags.output:
-        write_text_atomically(flags.output, f"{text}\n", overwrite=flags.overwrite)
+        content = f"{text}\n".encode("utf-8-sig")
+        if is_workbook(flags.output):
+            content = workbook([names, *cells])
+        with open_atomically(flags.output, overwrite=flags.overwrite) as file:
+            file.write(content)
         lines = [summary, f"Written to {flags.output}.", *([after] if after else [])]
         return "\n".join(lines), {**facts, "output": flags.output}
     note(summary, *([after] if after else []))

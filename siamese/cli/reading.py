@@ -85,7 +85,13 @@ def question_list(path: str, flags: Any) -> QuestionList:
     text = f"{path}: {count}; column: {questions.column}; ids: {ids}"
     note(f"{text}; not compared: {others}." if others else f"{text}.")
     note_findings(questions.report)
+    keep_delimiter(flags, questions.report)
     return questions
+
+
+def keep_delimiter(flags: Any, report: Any) -> None:
+    """Keeps what separates the cells of the first file that is read: a table goes out so."""
+    flags.delimiter = getattr(flags, "delimiter", report.delimiter)
 
 
 def list_for(index: Any, path: str, flags: Any, names: str) -> QuestionList:
@@ -117,6 +123,7 @@ def labelled_pairs(path: str, flags: Any, **options: Any) -> QuestionPairs:
         options["texts"] = flags.texts
     pairs = read_pairs(path, **options)
     note_findings(pairs.report)
+    keep_delimiter(flags, pairs.report)
     return pairs
 
 

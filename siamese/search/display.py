@@ -42,10 +42,10 @@ def excel_cell(value: Any) -> Any:
     return f"'{value}" if is_formula else value
 
 
-def csv_line(cells: Iterable[Any]) -> str:
+def csv_line(cells: Iterable[Any], delimiter: str = ",") -> str:
     """A record of CSV without a line end."""
     out = io.StringIO()
-    csv.writer(out).writerow(cells)  # It quotes a cell with a line break.
+    csv.writer(out, delimiter=delimiter).writerow(cells)  # It quotes a cell with a line break.
     return out.getvalue()[:-2].encode("utf-8", "replace").decode()
 
 

@@ -332,6 +332,7 @@ def _text_rows(text: io.TextIOWrapper, report: ReadReport, known: set[str]) -> R
             for number, line in lines
         )
         return Rows(report, [name], plain, where, known, is_plain=True)
+    report.delimiter = mark
     rows = _delimited_rows(lines, mark, text)
     _, header, problem = next(rows)
     if problem:

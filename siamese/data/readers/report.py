@@ -27,6 +27,7 @@ class ReadReport:
     path: str  # the file
     bad_rows: str = "refuse"  # the file for a row that cannot be read, or 'skip' the row
     unit: str = "line"  # what the numbers count from 1, or 'row' of a table
+    delimiter: str = ","  # between the cells of a text; of other formats a comma
     columns: list[str] = field(default_factory=list)  # their names, as the file has them
     rows: int = 0  # data rows read so far
     # A key of `KINDS` -> the lines of its rows, at most the first `MOST_LINES`; and how many they are.
