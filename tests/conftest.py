@@ -132,7 +132,8 @@ def rows(run):
     def rows(*arguments):
         code, out, err = run(*arguments)
         assert code == 0, err
-        return list(csv.DictReader(io.StringIO(out)))
+        dialect = csv.Sniffer().sniff(out.partition("\n")[0], delimiters=",;\t|")
+        return list(csv.DictReader(io.StringIO(out), delimiter=dialect.delimiter))
 
     return rows
 

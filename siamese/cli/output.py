@@ -100,8 +100,8 @@ def table_result(
     """Rows as CSV, in a file or on standard output, or as a workbook in a file.
 
     Every row gets `columns` first, and may have others. CSV has the delimiter of the list that was read,
-    and in a file the mark by which Excel reads UTF-8. The summary says for people what the facts say; it is `listed` where empty. `after` follows it, and
-    where the table was written.
+    and in a file the mark by which Excel reads UTF-8. The summary says for people what the facts say; it is
+    `listed` where empty. `after` follows it, and where the table was written.
     """
     summary = summary or listed(facts)
     rows = [rounded(dict.fromkeys(columns) | row) for row in rows]

@@ -300,7 +300,7 @@ def test_a_file_is_replaced_where_the_user_says_so_and_never_one_that_is_read(ru
         ("index export q.db x.csv", "x.csv: an index is written as Parquet"),
         ("index build q.csv --output pairs.csv --overwrite", "pairs.csv: it holds no index"),
         ("duplicates nothere --output q.csv/x", "Cannot write q.csv"),
-        ("duplicates q.csv --output x.XLSX", "x.XLSX: a table is written as CSV"),
+        ("duplicates q.csv --output x.ODS", "x.ODS: a table is written as CSV"),
         ("predict q.db how far", "q.db is damaged, or was not saved by siamese"),
     ):  # fmt: skip
         refused(command.split(), words)
@@ -402,7 +402,7 @@ def test_match_two_lists(run, rows):
     assert values(rows(*command), *columns)[0] == ("1", "how far ?", "far", "me", "1", "0")
     facts = json.loads(run(*command, "-k", "2", "--output", "m.csv", "--json")[1])
     assert (facts["questions"], facts["matched"], facts["output"]) == (1, 1, "m.csv")
-    assert Path("m.csv").read_text().startswith("id,question,match_id,match,similarity")
+    assert Path("m.csv").read_text("utf-8-sig").startswith("id,question,match_id,match,similarity")
 
 
 LISTS = {

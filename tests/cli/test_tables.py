@@ -8,8 +8,8 @@ import pytest
 
 QUESTIONS = ["how far", "how far ?", "Größe?", "rice", '=1+1 "a"; b', "rice !"]
 COMMANDS = {
-    "duplicates": ["duplicates", "a.csv", "--threshold", "0.9"],
-    "pairs": ["duplicates", "a.csv", "--threshold", "0.9", "--pairs"],
+    "duplicates": ["duplicates", "a.csv", "--threshold", "-0.9"],
+    "pairs": ["duplicates", "a.csv", "--threshold", "-0.9", "--pairs"],
     "match": ["match", "a.csv", "a.csv"],
 }
 
@@ -57,7 +57,10 @@ def test_a_workbook_has_the_same_table(run, write, command):
     book = calamine.CalamineWorkbook.from_path("out.xlsx")
     cells = book.get_sheet_by_index(0).to_python()
     assert cells[0] == expected[0]
-    assert [row[-1] for row in cells] == [row[-1] for row in expected]
+    assert len(cells) == len(expected)
+    assert [row[1] for row in cells[1:]] == [
+        type(own[1])(row[1]) for own, row in zip(cells[1:], expected[1:])
+    ]
     texts = {cell for row in cells for cell in row if isinstance(cell, str)}
     assert {"how far", "how far ?"} <= texts
     assert command != "match" or '=1+1 "a"; b' in texts
@@ -68,6 +71,6 @@ def test_a_cell_that_no_sheet_holds_is_refused(run):
     pytest.importorskip("xlsxwriter")
     long = "far " * 9_000
     Path("a.csv").write_text(f"id,question,note\n1,how far,{long}\n2,how far ?,{long}\n")
-    command = ["duplicates", "a.csv", "--model", "model", "--threshold", "0.9"]
+    command = ["duplicates", "a.csv", "--model", "model", "--threshold", "-0.9"]
     code, _, err = run(*command, "--output", "out.xlsx")
     assert code == 2 and "32,767" in err and not Path("out.xlsx").exists()

@@ -175,7 +175,7 @@ def test_the_commands_of_the_readme_run_in_order(tmp_path):
     assert "of 30 labels" in output and (tmp_path / "questions.db").exists()
     assert "-> duplicate: " in output
     assert (tmp_path / "runs" / "mine" / "model.safetensors").exists()
-    assert (tmp_path / "groups.csv").read_text("utf-8").startswith("group,")
+    assert (tmp_path / "groups.csv").read_text("utf-8-sig").startswith("group,")
 
 
 SOURCES = ("siamese/**/*.py", "siamese/**/*.html", "notebooks/src/*.py", "examples/*.py")
