@@ -1,19 +1,20 @@
 """Siamese networks for question duplicates: the course's assignment, running again and grown.
 
 Importing the package is cheap: names load their module when they are first used, so text handling,
-search and ``siamese --help`` never load Trax. It also arranges that a later ``import trax`` is quick,
-quiet and finds the names the course uses (see `siamese.compat`).
+search and ``siamese --help`` never load Trax. ``import siamese.course`` imports Trax and mends it, and so
+does the first ``import trax`` after ``import siamese``.
 """
 
 from __future__ import annotations
 
 import ast
 import importlib
+import sys
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from siamese import compat
-from siamese.compat.course_nltk import provide_punkt
 from siamese.errors import explain_missing_trax
 
 __version__ = "0.2.0"
@@ -96,5 +97,21 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_EXPORTS})
 
 
-compat.prepare()
-compat.after_import("nltk", provide_punkt)
+class _CourseFirst(Loader):
+    """Finds Trax for its first import, which imports `siamese.course` and takes its Trax."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if name != "trax" or "siamese.course" in sys.modules:
+            return None
+        return PathFinder.find_spec(name) and ModuleSpec(name, self)
+
+    def create_module(self, spec: ModuleSpec) -> Any:
+        importlib.import_module("siamese.course")
+        spec.loader_state = sys.modules["trax"].__spec__
+        return sys.modules["trax"]
+
+    def exec_module(self, module: Any) -> None:
+        module.__spec__ = module.__spec__.loader_state
+
+
+sys.meta_path.insert(0, _CourseFirst())

@@ -32,7 +32,7 @@ def pytest_configure(config):
     config.files_before = files_of_the_repository()
     # As the commands do: no test compiles what another has compiled before.
     siamese.keep_memory()
-    siamese.compat.after_import("jax", lambda module: siamese.enable_compile_cache())
+    siamese.enable_compile_cache()
 
 
 def files_of_the_repository():

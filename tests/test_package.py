@@ -30,8 +30,6 @@ EVERYWHERE = {"compat.progress", "compat.process", "compat.atomic", "data.argume
 # Arrows from the tool into the course.
 INTO_THE_COURSE = {
     ("search.import_weights", "compat.trax_files"),
-    ("cli.main", "compat"),
-    ("cli.course", "compat"),
     ("cli.course", "teaching.grade"),
 }
 

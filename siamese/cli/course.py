@@ -16,7 +16,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from siamese import compat
 from siamese.cli.arguments import arg, command
 from siamese.cli.output import Facts, Result, aligned, note
 from siamese.compat.atomic import explained, lock_run, write_text_atomically
@@ -197,13 +196,13 @@ def grade(flags: argparse.Namespace) -> Result:
 
 @command()
 def doctor(flags: argparse.Namespace) -> Facts:
-    """Print versions, devices, what was patched and why, what is missing.
+    """Print versions, devices, what is mended in Trax and why, what is missing.
 
     siamese doctor --json
     """
     import importlib.metadata  # Not at the top: each command would wait 50 ms for it.
 
-    packages, problems, devices = {}, [], []
+    packages, problems, devices, mended = {}, [], [], {}
     # Of two versions the first on the path counts.
     installed = reversed(list(importlib.metadata.distributions()))
     versions = {package.name.replace("_", "-"): package.version for package in installed}
@@ -226,7 +225,8 @@ def doctor(flags: argparse.Namespace) -> Facts:
 
         devices = [f"{device.platform}: {device.device_kind}" for device in jax.devices()]
         if trax:
-            importlib.import_module("siamese.course.train_model")  # Trax's import patches.
+            importlib.import_module("siamese.course.train_model")
+            mended = importlib.import_module("siamese.compat.importing").mended
     except Exception as error:
         problems.append(f"{type(error).__name__}: {error}")
     return {
@@ -235,6 +235,6 @@ def doctor(flags: argparse.Namespace) -> Facts:
         "devices": ", ".join(devices),
         "verdict": "see the problems" if problems else "OK: all imports work",
         "packages": packages,
-        "patched": compat.patched,
+        "mended": mended,
         "problems": problems,
     }

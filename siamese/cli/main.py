@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from siamese import __version__, compat
+from siamese import __version__
 from siamese.cli import answering, course, indexing, labels, training
 from siamese.cli.output import Facts, Result, listed, write_out
 from siamese.cli.reading import note_way_on
-from siamese.compat.process import enable_compile_cache, keep_memory
+from siamese.compat.process import keep_memory, keeping_compiled_programs
 from siamese.errors import MissingDependencyError, SiameseError, explain_missing_trax
 from siamese.search.display import LAYOUT, harmless, json_text
 
@@ -72,7 +72,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115  # It may be closed.
     flags = _parsed(sys.argv[1:] if arguments is None else list(arguments))
     keep_memory()
-    compat.after_import("jax", lambda module: enable_compile_cache())
     _set_encodings()
     try:
         result = _run(flags)
@@ -139,7 +138,8 @@ def _no_such(what: str, word: str, near: list[str], all_of_them: str) -> str:
 def _run(flags: argparse.Namespace) -> Facts | Result | None:
     """The result of a command; a package that it lacks is named."""
     try:
-        return flags.function(flags)
+        with keeping_compiled_programs():
+            return flags.function(flags)
     except ModuleNotFoundError as error:
         explain_missing_trax(error)
         packages = PACKAGES.get(flags.command, error.name)

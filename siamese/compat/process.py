@@ -14,9 +14,10 @@ import os
 import platform
 import random
 import signal
+import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ _SETTINGS = {
     -8: 1,  # M_ARENA_MAX: and is one: a thread's own heap holds no block over 64 MB.
 }
 MOST_CACHED = 512 << 20  # bytes of compiled programs on disk
+LEAST_SECONDS = 0.01  # of the compilation of a program that is kept
 
 
 @functools.cache
@@ -62,10 +64,56 @@ def enable_compile_cache() -> Path | None:
 
     if own := getattr(jax.config, "jax_compilation_cache_dir", None):
         return Path(own)
+    directory = _writable_cache()
+    if directory is None:
+        return None
+    _remove_oldest(directory)
+    jax.config.update("jax_compilation_cache_dir", str(directory))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", LEAST_SECONDS)
+    return directory
+
+
+@contextmanager
+def keeping_compiled_programs() -> Iterator[None]:
+    """`enable_compile_cache` in a block that may import JAX, and may not."""
+    directory = None
+    if "jax" in sys.modules:
+        enable_compile_cache()
+    elif "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+        directory = _writable_cache()
+    if directory is None:
+        yield
+        return
+    # JAX reads them at its import, which takes half a second.
+    settings = {
+        "JAX_COMPILATION_CACHE_DIR": str(directory),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": str(LEAST_SECONDS),
+    }
+    added = settings.keys() - os.environ.keys()
+    os.environ.update((name, settings[name]) for name in added)
+    try:
+        yield
+    finally:
+        for name in added:
+            os.environ.pop(name, None)
+        if "jax" in sys.modules:
+            _remove_oldest(directory)
+
+
+def _writable_cache() -> Path | None:
+    """The directory of compiled programs; None where it cannot be written."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     directory = Path(base) / "siamese" / "xla"
     try:
         directory.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return directory if os.access(directory, os.W_OK) else None
+
+
+def _remove_oldest(directory: Path) -> None:
+    """Removes the oldest programs where all of them are larger than `MOST_CACHED`."""
+    with suppress(OSError):
         # JAX's own limit (jax_compilation_cache_max_size) fails on what a killed process left half written.
         files = filter(Path.is_file, directory.iterdir())
         oldest_last = sorted(files, key=lambda file: -file.stat().st_mtime)
@@ -73,11 +121,6 @@ def enable_compile_cache() -> Path | None:
         for file, size in zip(oldest_last, sizes):
             if size > MOST_CACHED:
                 file.unlink(missing_ok=True)
-    except OSError:
-        return None
-    jax.config.update("jax_compilation_cache_dir", str(directory))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.01)
-    return directory
 
 
 class StopSignals:

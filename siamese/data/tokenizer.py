@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from siamese.data.punkt import provide_punkt
 from siamese.errors import ArgumentError
 
 UNKNOWN_ID = 0
@@ -72,8 +73,9 @@ def word_tokenize(text: str) -> list[str]:
         )
     tokens = fast_path(text)
     if tokens is None:
-        import nltk  # It takes a second. `provide_punkt` gives it the English model.
+        import nltk  # It takes a second.
 
+        provide_punkt(nltk)
         tokens = []
         for sentence in nltk.sent_tokenize(text):
             own = fast_path(sentence)

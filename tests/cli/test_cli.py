@@ -87,10 +87,10 @@ def test_errors_are_one_message_and_exit_code_2(refused):
 
 
 @pytest.mark.slow
-def test_doctor_prints_versions_devices_and_patches(run, monkeypatch):
+def test_doctor_prints_versions_devices_and_what_is_mended(run, monkeypatch):
     code, shown, err = run("doctor")
-    patched = "inspect.stack of trax.layers.assert_shape"
-    assert code == 0 and all(w in shown for w in ("trax", "1.4.1", "devices", patched, "OK: ")), err
+    mended = "inspect.stack of trax.layers.assert_shape"
+    assert code == 0 and all(w in shown for w in ("trax", "1.4.1", "devices", mended, "OK: ")), err
     monkeypatch.setattr("siamese.cli.course.TRAX", "1.5.0")
     (problem,) = json.loads(run("doctor", "--json")[1])["problems"]
     assert "Trax 1.4.1 was never tried" in problem and "trax==1.5.0" in problem

@@ -1,8 +1,10 @@
 """Trax's import, each case in a process of its own: quiet, all put back after it; NLTK's names."""
 
 import gzip
+import inspect
 import pickle
 import re
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from programs import COMPILED, output_of, run, without
 
 import siamese
 from siamese import word_tokenize
-from siamese.compat.course_nltk import provide_punkt
+from siamese.data.punkt import provide_punkt
 
 
 def test_importing_siamese_and_trax_is_silent_and_leaves_the_process_as_a_learner_wants_it():
@@ -25,8 +27,8 @@ def test_importing_siamese_and_trax_is_silent_and_leaves_the_process_as_a_learne
         before = (inspect.stack, inspect.getframeinfo)
         import siamese
         heavy = [m for m in ("jax", "trax", "nltk", "sklearn") if m in sys.modules]
-        from jax.interpreters.xla import DeviceArray      # before Trax
         import trax
+        from jax.interpreters.xla import DeviceArray
         heavy += [m for m in sys.modules if m.split(".")[0] in ("tensorflow", "gym", "tensorflow_text")]
         assert not heavy, heavy
         assert (inspect.stack, inspect.getframeinfo) == before
@@ -47,7 +49,8 @@ def test_importing_siamese_and_trax_is_silent_and_leaves_the_process_as_a_learne
         assert drawn[0] == drawn[1]
         assert isinstance(fastnp.ones(3), DeviceArray)
         assert not isinstance(np.ones(3), DeviceArray)
-        print("\\n".join(siamese.compat.patched))
+        from siamese.compat.importing import mended
+        print("\\n".join(mended))
         import warnings, gzip, io
         print("from here on they are mine", file=sys.stderr)
         warnings.warn("mine", DeprecationWarning)
@@ -65,15 +68,117 @@ def test_importing_siamese_and_trax_is_silent_and_leaves_the_process_as_a_learne
         assert name in done.stdout
 
 
-def test_names_come_back_when_jax_is_loaded_already():
-    output_of("""
-        import jax, jax.interpreters.xla, sys
-        import siamese
-        siamese.compat.prepare()     # again: nothing more happens
-        from jax.interpreters.xla import DeviceArray
-        assert DeviceArray is jax.Array
-        assert len([f for f in sys.meta_path if type(f).__module__ == "siamese.compat"]) == 1
-    """)
+MENDED = """
+import sys
+assert sys.modules["trax"] is trax
+assert trax.__spec__.origin == trax.__file__
+from jax.interpreters.xla import DeviceArray
+import jax
+assert DeviceArray is jax.Array
+trax.supervised.trainer_lib.init_random_number_generators(34)
+from siamese import Siamese
+assert "LSTM" in str(Siamese(10, 4)) and trax.layers.Layer.__call__.__wrapped__
+assert "tensorflow" not in sys.modules and "gym" not in sys.modules
+"""
+FAILS = """
+import sys
+try:
+    import trax
+except ModuleNotFoundError as error:
+    assert error.name == "tensorflow", error
+else:
+    raise AssertionError("TensorFlow is here")
+assert [name for name in sys.modules if name.startswith("trax")]
+"""
+# The import fails only where most of Trax has run, and has given Gin its names.
+FAILS_LATE = """
+import sys
+from siamese.compat.standins import standing_in
+class Fails:
+    def find_spec(self, name, path=None, target=None):
+        if name == "trax.supervised":
+            raise ModuleNotFoundError("late", name="late")
+sys.meta_path.insert(0, Fails())
+sys.meta_path[:] = [f for f in sys.meta_path if type(f).__name__ != "_CourseFirst"]
+try:
+    with standing_in():
+        import trax
+except ModuleNotFoundError as error:
+    assert error.name == "late"
+del sys.meta_path[0]
+assert "trax.layers" in sys.modules and "gin" in sys.modules
+"""
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import siamese.course\nimport trax",
+        "import siamese\nimport trax",
+        "import siamese\nfrom trax import layers\nimport trax",
+        "import siamese\nimport trax.supervised.training",
+        "import siamese\nfrom trax.fastmath import numpy as fastnp\nimport trax",
+        "from siamese import Siamese\nimport trax",
+        "import jax, jax.interpreters.xla\nimport siamese, trax",
+        "import siamese.course, siamese.course\nimport siamese, trax",
+        "from siamese import train_model\nimport trax",
+        "import importlib, siamese\ntrax = importlib.import_module('trax')",
+        "from importlib.util import find_spec\nimport siamese, sys\nassert find_spec('trax')\n"
+        "assert 'jax' not in sys.modules\nimport trax",
+        FAILS + "import siamese.course\nimport trax",
+        FAILS + "import siamese\nimport trax",
+        FAILS + "from siamese import Siamese\nimport trax",
+        FAILS_LATE + "import siamese.course\nimport trax",
+    ],
+)
+@pytest.mark.slow
+def test_trax_is_imported_and_mended(code):
+    missing = without("tensorflow", "tensorflow_datasets", "tensorflow_text", "gym")
+    missing = missing.replace("import siamese\n", "")
+    output_of(f"{missing}{code}\n{MENDED}")
+
+
+def test_what_needs_no_trax_is_there_without_it():
+    output_of(f"""{without("trax")}
+import sys
+from siamese import cosine_similarity, data_generator, edition, l2_normalize, predict
+from siamese import similarity_matrix, TripletLossFn, word_tokenize
+assert round(float(cosine_similarity([1, 2], [2, 4]))) == 1
+assert l2_normalize([[3.0, 4.0]]).tolist() == [[0.6, 0.8]]
+assert similarity_matrix([[1.0, 0.0]], [[0.0, 2.0]]).tolist() == [[0.0]]
+assert next(data_generator([[5], [6]], [[7], [8]], 2))[0].shape == (2, 1)
+v1, v2 = [[0.6, 0.8], [-0.8, -0.6]], [[0.6, 0.8], [0.8, 0.6]]
+assert round(float(TripletLossFn(v1, v2)), 2) == 0.71
+assert round(float(edition(2022).TripletLossFn(v1, v2)), 2) == 0.5
+assert word_tokenize("Mr. Smith can't.") == ["Mr.", "Smith", "ca", "n't", "."]
+import siamese.course
+assert not [name for name in sys.modules if name.partition(".")[0] == "trax"]
+for name in ("Siamese", "train_model", "fast_forward"):
+    try:
+        getattr(siamese, name)
+    except siamese.MissingDependencyError:
+        continue
+    raise AssertionError(name)
+try:
+    siamese.TripletLoss()
+except ModuleNotFoundError as error:
+    assert "rax" in str(error)
+try:
+    import trax
+except ModuleNotFoundError as error:
+    assert error.name == "trax"
+else:
+    raise AssertionError("Trax is here")
+""")
+
+
+def test_the_finder_is_short_and_finds_nothing_but_trax():
+    finders = [finder for finder in sys.meta_path if type(finder).__module__ == "siamese"]
+    assert len(finders) == 1
+    source = inspect.getsource(type(finders[0]))
+    assert len(source.splitlines()) <= 15
+    for name in ("jax", "nltk", "trax.layers", "tensorflow", "traxx", "siamese"):
+        assert finders[0].find_spec(name) is None
 
 
 # Trax's Loop over a model of one layer.

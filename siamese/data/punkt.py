@@ -10,19 +10,21 @@ from __future__ import annotations
 import functools
 import importlib
 from collections import Counter
-from types import ModuleType
 from typing import Any
 
 PROVIDED = ("punkt", "punkt_tab")
 
 
-def provide_punkt(nltk: ModuleType) -> None:
+def provide_punkt(nltk: Any) -> None:
     """nltk.download, PunktTokenizer: find the English model without a download."""
+    if hasattr(nltk.download, "provided"):
+        return
     punkt = nltk.tokenize.punkt
-    original_load, original_download = punkt.PunktTokenizer.load_lang, nltk.download
+    original_load = punkt.PunktTokenizer.load_lang
+    original_download = nltk.download
 
     @functools.wraps(original_load)
-    def load_lang(self, lang: str = "english"):
+    def load_lang(self: Any, lang: str = "english") -> None:
         try:
             original_load(self, lang)
         except LookupError:
@@ -36,7 +38,9 @@ def provide_punkt(nltk: ModuleType) -> None:
             self._params.ortho_context = Counter(learned.ortho_context)
 
     @functools.wraps(original_download)
-    def download(info_or_id: Any = None, download_dir: Any = None, *args: Any, **options: Any):
+    def download(
+        info_or_id: Any = None, download_dir: Any = None, *args: Any, **options: Any
+    ) -> Any:
         if isinstance(info_or_id, (list, tuple)):
             return all(download(name, download_dir, *args, **options) for name in info_or_id)
         asked_more = download_dir is not None or args or options.get("force")
@@ -49,5 +53,6 @@ def provide_punkt(nltk: ModuleType) -> None:
             )
         return True
 
+    vars(download)["provided"] = PROVIDED
     punkt.PunktTokenizer.load_lang = load_lang
     nltk.download = nltk.downloader.download = download
