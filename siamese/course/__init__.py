@@ -8,6 +8,9 @@ import sys
 
 from siamese.compat.importing import import_trax, mend
 from siamese.data.punkt import provide_punkt
+from siamese.nn import similarity
+
+__all__ = ["similarity"]  # Notebook 1 asks for it here.
 
 import_trax()
 if "nltk" in sys.modules:  # To import it would take a second more.
