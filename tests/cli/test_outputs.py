@@ -223,6 +223,20 @@ def test_in_python_a_file_is_replaced_on_request_alone(tmp_path, kind):
     assert path.read_text() == "mine"
 
 
+@pytest.mark.parametrize("linked", [False, True])
+def test_an_index_is_never_exported_onto_itself(tmp_path, linked):
+    pytest.importorskip("pyarrow")
+    path, target = tmp_path / "questions.db", tmp_path / "link"
+    detector = make_detector()
+    with QuestionIndex.build(detector, ["how far"], path=path) as index:
+        target.symlink_to(path)
+        with pytest.raises(ArgumentError):
+            index.export(target if linked else path, overwrite=True)
+        assert index.add(["how far is it"]).added == 1
+    with QuestionIndex.open(path, detector) as index:
+        assert len(index) == 2
+
+
 @pytest.mark.parametrize("links", [True, False])
 @pytest.mark.parametrize("locks", [True, False])
 def test_a_new_file_is_made_by_one_writer_alone(tmp_path, monkeypatch, links, locks):

@@ -444,8 +444,12 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
 
         Its columns: ``id`` and ``question`` (text), the columns that the questions have (text; of a taken
         name with ``column_`` before it) and ``vector`` (a list of d float32). It needs pyarrow.
-        ArgumentError for a file that is there without `overwrite`, or that cannot be written.
+        ArgumentError for a file that is there without `overwrite`, that is the index itself, or that cannot
+        be written.
         """
+        own = self._file.path
+        if own and all(map(os.path.exists, (own, path))) and os.path.samefile(own, path):
+            raise ArgumentError(f"{path} is the index itself. Name another output.")
         entries, vectors, *_ = self.snapshot()
         return rows_of.export_parquet(path, entries, vectors, overwrite)
 
