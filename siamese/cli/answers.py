@@ -48,7 +48,8 @@ class AnswersFile:
         pairs = answers_of(self.path, self.options)
         report = pairs.report
         is_ours = report is None or (
-            sorted(report.columns) == sorted(HEADER) and len(pairs) == report.rows
+            sorted(map(str.casefold, report.columns)) == sorted(HEADER)
+            and len(pairs) == report.rows
         )
         if not is_ours or self.path.lower().endswith(NOT_CSV):
             what = f"{self.path} is not a table of answers alone ({','.join(HEADER)})"

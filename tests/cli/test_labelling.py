@@ -21,6 +21,20 @@ from siamese.search.parts import fit_parts
 HEADER = "question1,question2,is_duplicate\n"
 
 
+@pytest.mark.parametrize(
+    "header", ["Question1,QUESTION2,Is_Duplicate", "\ufeffis_duplicate,Question2,question1"]
+)
+def test_answers_are_known_by_their_columns_in_any_case_and_order(run, header):
+    row = "a b,c d,1" if header.startswith("Q") else "1,c d,a b"
+    path = Path("answers.csv")
+    path.write_text(f"{header}\n{row}\n", "utf-8")
+    Path("q.txt").write_text("how far\nhow far is it\nwhy\n")
+    command = ["threshold", "q.txt", "--model", "model", "--answers", path, "--label", 2]
+    assert "2 of 2" in run(*command, stdin="y\n")[2]
+    pairs = read_pairs(path)
+    assert (pairs.question1[0], pairs.question2[0], len(pairs)) == ("a b", "c d", 2)
+
+
 @pytest.mark.parametrize("saved", ["utf-8", "cp1252", "utf-8-sig", "utf-16"])
 def test_answers_are_added_to_earlier_ones_whoever_saved_them(run, saved):
     path, text = Path("answers.csv"), f'{HEADER}"Où\nist",b,1\r\n'
