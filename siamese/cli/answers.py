@@ -11,6 +11,8 @@ from siamese.cli.arguments import NOT_CSV
 from siamese.compat.atomic import open_atomically
 from siamese.data.clusters import answer_key, check_answers
 from siamese.data.pairs import QuestionPairs, read_pairs
+from siamese.data.readers.reading import open_rows
+from siamese.data.readers.report import SKIP
 from siamese.errors import ArgumentError, DataError
 from siamese.search.display import csv_line
 
@@ -21,7 +23,20 @@ def answers_of(path: str, options: dict[str, Any]) -> QuestionPairs:
     """The answers of a file; none where it is missing or empty. `options` are those of `read_pairs`."""
     if not os.path.exists(path) or (os.path.isfile(path) and not os.path.getsize(path)):
         return QuestionPairs([], [], [])
+    if os.path.isfile(path):
+        rows, blank = _count_rows(path, options)
+        if rows == blank:
+            return QuestionPairs([], [], [])
     return read_pairs(path, **options)
+
+
+def _count_rows(path: str, options: dict[str, Any]) -> tuple[int, int]:
+    """How many rows a file has after its header, and how many of them have no text, as of a spreadsheet."""
+    reading = {"names": HEADER, "bad_rows": "skip", "encoding": options.get("encoding")}
+    with open_rows(path, **reading) as rows:
+        cells = [list(row.values()) for *_, row in rows]
+        texts = (any(str(cell or "").strip() for cell in row) for row in cells)
+        return rows.report.rows, sum(not has_text for has_text in texts)
 
 
 @contextlib.contextmanager
@@ -44,16 +59,24 @@ class AnswersFile:
         self.path, self.options = path, options
 
     def answers(self) -> QuestionPairs:
-        """All answers that the file has now, as labelled pairs."""
-        pairs = answers_of(self.path, self.options)
+        """All answers that the file has now, as labelled pairs; rows without text do not count."""
+        try:
+            pairs = answers_of(self.path, self.options | {"bad_rows": "refuse"})
+        except DataError as error:
+            # To skip rows would lose them when the file is rewritten.
+            raise DataError(str(error).replace(SKIP, "")) from None
         report = pairs.report
-        is_ours = report is None or (
-            sorted(map(str.casefold, report.columns)) == sorted(HEADER)
-            and len(pairs) == report.rows
-        )
+        if report is None:
+            return pairs
+        is_ours = sorted(map(str.casefold, report.columns)) == sorted(HEADER)
         if not is_ours or self.path.lower().endswith(NOT_CSV):
             what = f"{self.path} is not a table of answers alone ({','.join(HEADER)})"
             raise ArgumentError(f"{what}, and is not rewritten. Name another file (--answers).")
+        rows, blank = _count_rows(self.path, self.options)
+        if len(pairs) + blank != rows:
+            lines = "; ".join(report.finding_lines())
+            what = f"{self.path} is rewritten with each answer, and would lose what it has: {lines}"
+            raise DataError(f"{what}. Correct or delete these rows.")
         with naming(self.path):
             check_answers(pairs)
         return pairs

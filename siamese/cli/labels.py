@@ -189,7 +189,7 @@ def threshold(flags: argparse.Namespace) -> Result:
         # The answers.
         facts: Facts = {"answers": path, "before": round(detector.threshold, 6), "output": output}
         if kind == "index" and flags.answers:
-            pairs = labelled_pairs(path, flags)
+            pairs = labelled_pairs(path, flags, index)
             earlier = index.answers()
             with naming(path):
                 facts["answers_in_index"] = index.add_answers(pairs)
@@ -205,7 +205,7 @@ def threshold(flags: argparse.Namespace) -> Result:
             options = reading.reading_options(flags, "bad_rows encoding")
             pairs = _label(AnswersFile(path, options), index, similar, flags)
         elif kind != "index":
-            pairs = labelled_pairs(path, flags)
+            pairs = labelled_pairs(path, flags, index)
         note_cut(detector, {*pairs.question1, *pairs.question2})
 
         # What they fit. `duplicates` finds the answers of an index, and those beside a list.
@@ -304,12 +304,17 @@ def _where_kept(fitted: DuplicateDetector, output: str | None, is_beside: bool, 
 
 def _way_on(pairs: QuestionPairs, flags: Any) -> str:
     """What finds duplicates without a fitted threshold."""
+    is_model = reading.kind_of(flags.index) == "model" or flags.index == "-"
+    same = "" if is_model else reading.same_list(flags)
     advice = "Answer more with the same command, and a larger --label where all were asked."
+    if not flags.label:
+        advice = f"Answer some pairs: `siamese threshold {same} --label 30`."
+        if is_model:
+            advice = "Add pairs of the other kind to the file."
     if len(pairs) >= MANY and pairs.is_duplicate.sum() < ENOUGH:
         advice = NEAR_MISSES
-    if reading.kind_of(flags.index) == "model" or flags.index == "-":
+    if is_model:
         return advice
-    same = reading.same_list(flags)
     return (
         f"{advice} Meanwhile:\n"
         f"  siamese match {same} -k 3    (the most similar other questions of each)\n"

@@ -13,7 +13,7 @@ from typing import Any
 from siamese.cli.output import note
 from siamese.compat.atomic import explained
 from siamese.data.arguments import counted
-from siamese.data.pairs import QuestionPairs, read_pairs
+from siamese.data.pairs import QuestionPairs, names_by_id, read_pairs
 from siamese.data.questions import QuestionList, read_questions
 from siamese.data.readers.columns import normal_name, read_spec
 from siamese.errors import ArgumentError, DataError
@@ -44,7 +44,8 @@ def refuse_flags(flags: Any, names: str, why: str) -> None:
 def same_list(flags: Any) -> str:
     """The list and its flags, as a command names them again in the next one."""
     words = [flags.index]
-    for name, value in reading_options(flags, f"model {LISTS}").items():
+    names = "model" if kind_of(flags.index) == "index" else f"model {LISTS}"
+    for name, value in reading_options(flags, names).items():
         if value != "refuse":
             words += [f"--{name.replace('_', '-')}", *([] if value is True else [value])]
     return shlex.join(words)
@@ -105,10 +106,17 @@ def list_for(index: Any, path: str, flags: Any, names: str) -> QuestionList:
     return questions
 
 
-def labelled_pairs(path: str, flags: Any, **options: Any) -> QuestionPairs:
-    """The pairs of a file, read by the command's flags, with a note on what was left out."""
+def labelled_pairs(path: str, flags: Any, index: Any = None, **options: Any) -> QuestionPairs:
+    """The pairs of a file, read by the command's flags, with a note on what was left out.
+
+    A file that names its questions by their ids needs no --list where there is an `index`.
+    """
     options |= reading_options(flags, PAIRS)
     source = getattr(flags, "list", None)
+    is_alone = index is not None and not source and "columns" not in options
+    if is_alone and os.path.isfile(path) and names_by_id(path, options.get("encoding")):
+        options["texts"] = {entry["id"]: entry["question"] for entry in index.entries}
+        note(f"{path} names questions of {flags.index} by their ids.")
     if not source and kind_of(getattr(flags, "index", "")) != "questions":
         refuse_flags(flags, OF_LIST, "There is no list of questions (--list FILE)")
     if source and kind_of(source) == "index":

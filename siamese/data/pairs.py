@@ -23,8 +23,8 @@ BY_NAME = (
     "--columns (in Python: columns=)."
 )
 BY_ID = (
-    "Pairs by id need the list of their questions, as in `siamese train --questions links.csv --list "
-    "questions.csv` (in Python: texts=)."
+    "Pairs by id need the list of their questions, which `siamese train --list FILE`, `siamese evaluate "
+    "--list FILE` and `siamese threshold --list FILE` read (in Python: texts=)."
 )
 # Our column -> its names in files (Quora's, Kaggle's, and the Hugging Face hub's).
 COLUMN_NAMES = {
@@ -188,6 +188,14 @@ def read_pairs(
         raise DataError(f"{report.path} has no usable pair.\n{report}")
     question1, question2, answers, ids, numbers = map(list, zip(*entries))
     return QuestionPairs(question1, question2, np.array(answers), ids, np.array(numbers), report)
+
+
+def names_by_id(source: Any, encoding: str | None = None) -> bool:
+    """Whether a file names its questions by their ids: it has id1 and id2, and no question1."""
+    known = {name for names in COLUMN_NAMES.values() for name in names} | {"id1", "id2"}
+    with open_rows(source, names=known, encoding=encoding) as rows:
+        names = set(map(normal_name, rows.header))
+    return {"id1", "id2"} <= names and names.isdisjoint(COLUMN_NAMES["question1"])
 
 
 Entry = tuple[str, str, bool, Any, int]  # question1, question2, label, id, data row

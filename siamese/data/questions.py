@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from shlex import quote
 from typing import Any
 
-from siamese.data.readers.columns import Parts, normal_name, shown_names
+from siamese.data.readers.columns import Parts, normal_name, read_spec, shown_names
 from siamese.data.readers.names import (
     ALL_ID_NAMES,
     BODY_NAMES,
@@ -315,9 +316,12 @@ def _question_parts(rows: Rows, column: str | None) -> tuple[str, Parts | None]:
         parts = Parts(list(map(rows.column, names)), BODY_WORDS)
         return f"{'+'.join(names)}:{BODY_WORDS}", parts
     if len(names) > 1:
+        both = "+".join(names)
+        is_read = read_spec(both, header) == Parts(names)  # A name may have a + itself.
+        joined = f", or join them with --column {quote(both)}" * is_read
         raise DataError(
             f"{rows.where}: {' and '.join(names)} may each hold the questions. Name one with --column "
-            f"{names[0]}, or join them with --column {'+'.join(names)} (in Python: column=)."
+            f"{quote(names[0])}{joined} (in Python: column=)."
         )
     if names:
         return names[0], Parts([rows.column(names[0])])

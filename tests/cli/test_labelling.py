@@ -1,6 +1,7 @@
 """A threshold of a few labels: asked near the border, kept in a file, model or index."""
 
 import re
+import shlex
 import subprocess
 import sys
 from itertools import combinations
@@ -124,7 +125,7 @@ def test_what_cannot_be_fitted_is_one_sentence(refused):
         ([*label, "--answers", "bad.csv"], "line 3: 2 fields", None),
         (
             [*label, "--answers", "bad.csv", "--bad-rows", "skip"],
-            "not a table of answers alone",
+            "line 3: 2 fields",
             None,
         ),
         ([*label, "--answers", "."], "is a directory", None),
@@ -385,3 +386,58 @@ def test_a_list_is_described_and_after_a_while_the_way_to_an_index(run, monkeypa
     err = run("duplicates", "my q.csv")[2]
     assert "\n  siamese index build 'my q.csv' --output 'my q.db'\n" in err
     assert err.count("--label 30") == 1
+
+
+@pytest.mark.parametrize(
+    "rows", [",,\n", "how far,how old,1\n,,\n", ";;\n how far;how old;0\n", ""]
+)
+def test_blank_rows_of_a_spreadsheet_are_no_answers(run, rows):
+    mark = ";" if ";" in rows else ","
+    Path("q.txt").write_text("how far\nhow old\nhow rice\n")
+    Path("q.txt.answers.csv").write_text(HEADER.replace(",", mark) + rows)
+    assert run("duplicates", "q.txt", "--model", "model")[0] == 0
+    before = rows.count("how far")
+    _, _, err = run("threshold", "q.txt", "--model", "model", "--label", before + 1, stdin="y\n")
+    assert f"{before + 1} of {before + 1}" in err
+    assert len(read_pairs("q.txt.answers.csv")) == before + 1
+
+
+@pytest.mark.parametrize("row", ["why,what,\n", "why,,1\n", "why,what,maybe\n", "why,what\n"])
+@pytest.mark.parametrize("flags", [[], ["--bad-rows", "skip"]], ids=str)
+def test_an_answer_that_is_not_whole_is_named_and_nothing_is_rewritten(refused, run, row, flags):
+    Path("q.txt").write_text("how far\nhow old\nhow rice\n")
+    text = f"{HEADER}how far,how old,1\n{row}"
+    Path("q.txt.answers.csv").write_text(text)
+    command = ["threshold", "q.txt", "--model", "model", "--label", "2", *flags]
+    refused(command, "line", stdin="y\n")
+    assert "--bad-rows" not in run(*command, stdin="y\n")[2]  # It would not help.
+    assert Path("q.txt.answers.csv").read_text() == text
+
+
+def advised_commands(messages):
+    return [line.split("    (")[0] for line in re.findall("siamese ([a-z]+ [^`\n]*)", messages)]
+
+
+@pytest.mark.parametrize("target", ["q.csv", "q.db"])
+@pytest.mark.parametrize("flags", [[], ["--bad-rows", "skip"]], ids=str)
+def test_links_of_a_list_or_an_index_are_read_by_its_ids_and_the_advice_works(run, target, flags):
+    texts = list(dict.fromkeys(random_questions(40)))
+    lines = ["id,question", *(f"q{n},{text}" for n, text in enumerate(texts))]
+    Path("q.csv").write_text("\n".join(lines))
+    assert run("index", "build", "q.csv", "--model", "model", "--output", "q.db")[0] == 0
+    Path("links.csv").write_text("id1,id2\nq1,q2\nq3,q4\n")
+    model = ["--model", "model"] if target == "q.csv" else []
+    command = ["threshold", target, "--answers", "links.csv", *model, *flags]
+    code, _, err = run(*command)
+    assert code == 2 and "names questions" in err and "both classes" in err
+    if target == "q.db":
+        with QuestionIndex.open("q.db") as index:
+            assert index.answers().is_duplicate.tolist() == [True, True]
+    commands = advised_commands(err)
+    assert commands
+    for advised in commands:
+        advised = advised.replace('"..."', '"how far"')
+        code, _, err = run(*shlex.split(advised), stdin="q\n")
+        # Nobody answers here, so a threshold cannot be fitted yet.
+        assert code == 0 or advised.startswith("threshold"), err
+        assert "leave out" not in err

@@ -265,7 +265,7 @@ REFUSED = {  # content, options, parts of the message
     "UTF-16 without a mark": (HEAD.encode("utf-16-be"), {}, "--encoding utf-16-be"),
     "an archive": (b"PK\x03\x04train.csv", {}, "Unpack an archive"),
     "a cut gzip": (gzip.compress(HEAD.encode() + b"a,b,1")[:-9], {}, "cannot be read (", "is damaged"),
-    "no mark": (HEAD.encode("utf-16-le"), {"encoding": "utf-16"}, "cannot be read (", "such as utf-16-le"),
+    "no mark": (HEAD.encode("utf-16-le"), {"encoding": "utf-16"}, "be read (", "--encoding utf-16-le"),
     "Zstandard": (b"\x28\xb5\x2f\xfd\x04id", {"encoding": "cp1252"}, "binary file (compressed"),
     "a JSON array": ('[{"question1": "a"}]', {}, "line 1: ", "a JSON array", "as jq -c '.[]' does"),
     "no line ends": (b"x" * (17 << 20), {}, "line 1 is longer than 16 million"),

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, BinaryIO
 
+from siamese.data.readers import encodings
 from siamese.data.readers.columns import Parts, columns_called, normal_name, read_spec, shown_names
 from siamese.data.readers.delimiter import (
     MOST_COLUMNS,
@@ -242,7 +243,7 @@ def _reading(report: ReadReport) -> Iterator[None]:
         after = f" after row {report.rows:,}" if report.rows else ""
         why = "It is damaged, or holds values that Python does not have. Unpack an archive first."
         if isinstance(error, UnicodeError):
-            why = "Check --encoding, such as utf-16-le without a mark (in Python: encoding=)."
+            why = encodings.wide_advice(report.path)
         raise DataError(f"{report.path} cannot be read{after} ({error}). {why}") from error
 
 
@@ -289,19 +290,24 @@ def _recognised(file: Any, report: ReadReport, known: set[str], encoding: str | 
     mark = next((codec for magic, codec in _MARKS.items() if head.startswith(magic)), None)
     is_binary = not encoding and len(_CONTROL.findall(head)) > 3 + len(head) / 20
     if not mark and (is_binary or head.startswith(_BINARY)):
-        raise DataError(
-            f"{name} is a binary file (compressed, a document, ...), or UTF-16 text without its mark. Save "
-            f"it as CSV, or give --encoding utf-16-{'le' if head[0] else 'be'} (in Python: encoding=)."
-        )
+        utf16 = None if head.startswith(_BINARY) else encodings.utf16_of(head)
+        if utf16:
+            what = f"{name} is UTF-16 text without its mark"
+            raise DataError(f"{what}. Give --encoding {utf16} (in Python: encoding=).")
+        what = f"{name} is a binary file (compressed, a document, ...)"
+        raise DataError(f"{what}. Save it as CSV.")
     encoding = mark or encoding or "utf-8-sig"
     try:
-        text = io.TextIOWrapper(file, encoding, "surrogateescape", newline="")
+        text = encodings.Text(file, encoding, "surrogateescape", newline="")
     except LookupError:
         raise ArgumentError(f"encoding: Python has no text encoding {encoding!r}.") from None
-    return _text_rows(text, report, known)
+    text.path = report.path
+    rows = _text_rows(text, report, known)
+    text.refuses_bad_rows = report.bad_rows == "refuse"  # but never a header
+    return rows
 
 
-def _text_rows(text: io.TextIOWrapper, report: ReadReport, known: set[str]) -> Rows:
+def _text_rows(text: encodings.Text, report: ReadReport, known: set[str]) -> Rows:
     """Finds the format of a text, and its header."""
     lines = _lines(text, report.path)
     start = _first_lines(lines)
@@ -356,7 +362,7 @@ def _first_lines(lines: Lines) -> list[tuple[int, str]]:
     return start
 
 
-def _lines(text: io.TextIOWrapper, name: str) -> Lines:
+def _lines(text: encodings.Text, name: str) -> Lines:
     for number, line in enumerate(iter(lambda: text.readline(LONGEST_LINE), ""), 1):
         if len(line) == LONGEST_LINE:
             longest = f"{LONGEST_LINE >> 20} million characters"
@@ -364,21 +370,16 @@ def _lines(text: io.TextIOWrapper, name: str) -> Lines:
         yield number, line.lstrip("\ufeff")  # of a file that was put after another
 
 
-def _odd(line: str, text: io.TextIOWrapper) -> str | None:
+def _odd(line: str, text: encodings.Text) -> str | None:
     """Why a line of a text holds characters that are none; None where it does not."""
     if (line.isascii() and "\0" not in line) or not (match := _ODD.search(line)):
         return None
     if match[0] == "\0":
         return "a NUL character."
-    if text.encoding != "utf-8-sig":
-        return f"bytes that are not {text.encoding}. Check --encoding (in Python: encoding=)."
-    return (
-        f"bytes that are not UTF-8 (0x{ord(match[0]) - 0xDC00:02x}). Give the encoding, likely --encoding "
-        "cp1252 of Windows; of other scripts cp1251, shift_jis, gb18030 (in Python: encoding=)."
-    )
+    return text.problem(ord(match[0]) - 0xDC00, line)
 
 
-def _json_object(line: str, text: io.TextIOWrapper) -> tuple[dict, str | None]:
+def _json_object(line: str, text: encodings.Text) -> tuple[dict, str | None]:
     """The object of a line, and why there is none."""
     if problem := _odd(line, text):
         return {}, problem
@@ -402,7 +403,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return row
 
 
-def _delimited_rows(lines: Lines, mark: str, source: io.TextIOWrapper) -> Iterator[Row]:
+def _delimited_rows(lines: Lines, mark: str, source: encodings.Text) -> Iterator[Row]:
     """The header, then the rows. A bad row is its first line alone, the others are read again.
 
     A bad row ends before a line that was in `MOST_TIMES_READ` bad rows: else the time would

@@ -11,6 +11,8 @@ from siamese.errors import DataError
 
 MOST_LINES = 1_000  # numbers that a report has of each kind
 FIRST_LINES = 5  # line numbers that a report prints of each kind
+# The end of the advice about a bad row.
+SKIP = ", or leave such rows out with --bad-rows skip (in Python: bad_rows='skip')"
 # kind -> the rows that are left out for it, in the order of the printed report.
 KINDS = {
     "bad": "that cannot be read",
@@ -53,10 +55,7 @@ class ReadReport:
     def bad_row(self, line: int, reason: str) -> None:
         """Notes a row that cannot be read; DataError where such rows are refused."""
         if self.bad_rows == "refuse":
-            raise DataError(
-                f"{self.path}, {self.unit} {line:,}: {reason} Correct it, or leave such rows out with "
-                "--bad-rows skip (in Python: bad_rows='skip')."
-            )
+            raise DataError(f"{self.path}, {self.unit} {line:,}: {reason} Correct it{SKIP}.")
         self.add("bad", [line])
 
     def count(self, kind: str) -> int:
