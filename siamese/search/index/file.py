@@ -65,7 +65,9 @@ end""",
 MAKE = "Make one: siamese index build FILE."
 REMAKE = "Delete it, and make it again: siamese index build FILE."
 NO_INDEX = f"it holds no index: an index is one file. {MAKE}"
-REMOVED = "was removed. Put it back, or build it again: siamese index build FILE."
+REMOVED = (
+    "was removed. Put it back; or stop what uses it, and build it again: siamese index build FILE."
+)
 JOURNAL = bytes.fromhex("d9d505f920a163d7")  # the beginning of a rollback journal
 DISK_FULL = "the disk is full"
 FULL = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")
