@@ -126,6 +126,7 @@ def _parsed(arguments: list[str]) -> argparse.Namespace:
         near = get_close_matches(unknown[0].partition("=")[0], options, n=2)
         all_of_them = f"siamese {flags.command} --help"
         parser.exit(2, _no_such("argument", unknown[0], near, all_of_them))
+    flags.words = arguments
     return flags
 
 

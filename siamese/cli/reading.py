@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from siamese.cli.output import note
+from siamese.cli.way_out import complete_command
 from siamese.compat.atomic import explained
 from siamese.data.arguments import counted
 from siamese.data.pairs import QuestionPairs, names_by_id, read_pairs
@@ -75,7 +76,12 @@ def note_default(detector: DuplicateDetector, flags: Any) -> None:
 
 def question_list(path: str, flags: Any) -> QuestionList:
     """The questions of a file, read by the command's flags, with a note on what was left out."""
-    questions = read_questions(path, **reading_options(flags, f"{LISTS} repeated"))
+    options = reading_options(flags, f"{LISTS} repeated")
+    try:
+        questions = read_questions(path, **options)
+    except DataError as error:
+        way_out = complete_command(path, options, getattr(flags, "words", []))
+        raise DataError(f"{error}{way_out}") from None
     names = list(dict.fromkeys(name for row in questions.columns or () for name in row))
     used = set(map(normal_name, read_spec(questions.column, names).columns))
     others = ", ".join(name for name in names if normal_name(name) not in used)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 SHARE = 0.01  # A line or a tag in more of the texts than this is repeated.
-LEAST_TEXTS = 100  # A shorter list has no repeated lines.
+LEAST_TEXTS = 30  # A shorter list has no repeated lines.
 LEAST_TIMES = 5  # More texts than this have it.
 MOST = 0.5  # A tag of so many of the texts is repeated however short the list,
 FEW_TEXTS = 5  # of at least so many texts.
@@ -80,7 +80,7 @@ class Repeated:
 
 
 def find_repeated(texts: Sequence[str]) -> Repeated:
-    """What occurs in more than 1 % of at least 100 texts, the most frequent first.
+    """What occurs in more than 1 % of at least 30 texts, the most frequent first.
 
     Texts of several lines are as `plain_lines` has them. Lines are equal but for case, blanks and digits. A
     line counts once for each text; a text of one line does not count: a question that many people ask is
