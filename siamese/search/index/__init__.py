@@ -86,7 +86,7 @@ class View(NamedTuple):
 
 
 def steady(method: Callable) -> Callable:
-    """A method that reads; it begins anew where another process has written to what it read."""
+    """A method that begins anew where another process has written to what it read, or exchanged it."""
 
     @functools.wraps(method)
     def repeated(*args: Any, **options: Any) -> Any:
@@ -206,6 +206,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
 
     # ---- Changing ----
 
+    @steady
     def add(
         self,
         questions: Sequence[str] | str,
@@ -248,6 +249,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         fresh, others = len(new) - len(replaced), len(changed) + len(replaced)
         return Added(known, fresh, others, len(questions) - fresh - others)
 
+    @steady
     def remove(self, ids: Iterable[str | int]) -> int:
         """Removes questions by their ids; returns how many. With an unknown id (ArgumentError) none."""
         is_one = isinstance(ids, (str, bytes)) or not np.iterable(ids)
@@ -260,6 +262,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
             stored_groups.forget_removed(db)
         return len(ids)
 
+    @steady
     def set_threshold(self, fit: Mapping[str, Any]) -> None:
         """Stores a threshold and a calibration of the index's own; {} brings back those of the model.
 
@@ -323,6 +326,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         with self._moment() as (db, view):
             return stored_groups.snapshot(db, view.state, view.detector)
 
+    @steady
     def add_answers(self, pairs: Any, *, forget: bool = False) -> int:
         """Stores your answers to pairs, `QuestionPairs`; they bind the groups. Returns how many it took.
 
@@ -334,6 +338,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         with self._moment(change=True) as (db, _):
             return stored_groups.add_answers(db, pairs, forget)
 
+    @steady
     def change_answer(
         self, question1: str, question2: str, is_duplicate: bool | None, before: bool | None
     ) -> bool | None:

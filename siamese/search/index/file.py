@@ -37,6 +37,7 @@ TOKENS = 1 << 24
 MOST_ROWS = 1 << 60
 LARGEST = 1 << 20  # numbers of a vector
 KEPT_TOKENS = 1000  # at least; a reader that misses more changes reads the whole file again
+COPYING = 2.0  # seconds after which a file that was written to should be whole
 PATIENCE = 60.0  # seconds of waiting for another process
 STEP = 0.2  # seconds of one attempt; Ctrl-C has its effect after it
 OPTIONS: dict[str, Any] = {"isolation_level": None, "check_same_thread": False, "timeout": STEP}
@@ -71,6 +72,7 @@ REMOVED = (
 JOURNAL = bytes.fromhex("d9d505f920a163d7")  # the beginning of a rollback journal
 DISK_FULL = "the disk is full"
 FULL = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")
+MIXTURE = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")  # of two files
 READ_ONLY = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
 # Beginnings of an error's name, and what to say.
 PROBLEMS = (
@@ -80,7 +82,7 @@ PROBLEMS = (
     ("SQLITE_NOTADB", NO_INDEX),
     ("SQLITE_CONSTRAINT", "a change contradicts what it holds ({}). Nothing was changed."),
     ("SQLITE_IOERR", "the disk reports an error ({}). Check the disk and its free space."),
-    ("", f"it is damaged ({{}}). {REMAKE}"),
+    ("", f"it is damaged ({{}}), or not yet copied whole. If it stays so: {REMAKE}"),
 )
 
 
@@ -282,9 +284,8 @@ class IndexFile:
         self._own: int | None = None  # the token that they had
         self._written: tuple[int, int] | None = None  # when they had these marks
         self._is_new = False  # whether this process has made the file
-        self._empty_file: Any = (
-            None  # device and inode of the file that was empty when it was opened
-        )
+        # Device and inode of the file that was empty when it was opened.
+        self._empty_file: Any = None
         exists = path is not None and os.path.exists(path)
         if not exists and not create:
             raise CheckpointError(f"There is no index at {path}. {MAKE}")
@@ -339,6 +340,7 @@ class IndexFile:
 
     def _open_shared(self, create: bool) -> None:
         """Opens a reader and a writer; before anything can be written the reader looks at the file."""
+        before = inode(self.path)
         has_changes = size_of(self._place) and size_of(f"{self._place}-wal")
         if has_changes:
             self._open_reader("mode=ro", create)
@@ -356,6 +358,7 @@ class IndexFile:
             self._share()
             if not has_changes:
                 self._open_reader("mode=ro", create)
+            self._check_same(before)
 
     def _check_journal(self) -> None:
         """Refuses what a killed build left beside another file: SQLite would undo the build in this one.
@@ -363,14 +366,15 @@ class IndexFile:
         A build has a journal until its file is whole, and in WAL mode only after that.
         """
         journal = f"{self._place}-journal"
-        if not size_of(journal):
-            return
-        with open(journal, "rb") as left:
+        head = b""
+        with contextlib.suppress(OSError), open(journal, "rb") as left:
             head = left.read(20)
+        if head[:8] != JOURNAL:
+            return
         pages = int.from_bytes(head[16:20], "big")  # of the file when the build began
         start = start_of(self._place)
         in_wal_mode = start[18:19] == b"\2"
-        if head[:8] == JOURNAL and in_wal_mode and start[28:32] != pages.to_bytes(4, "big"):
+        if in_wal_mode and start[28:32] != pages.to_bytes(4, "big"):
             raise CheckpointError(
                 f"{self.path}-journal is not of {self.path}: a build that was killed left it, and another "
                 f"file was put there later. Delete {self.path}-journal."
@@ -379,12 +383,12 @@ class IndexFile:
     def _share(self) -> None:
         """Lets others read while the writer writes."""
         patient(lambda: self._writer.execute("pragma journal_mode = wal").fetchall())
-        patient(
-            lambda: token_of(self._writer)
-        )  # It has -wal open, and puts it away when it is closed.
+        # It has -wal open from now on, and puts it away when it is closed.
+        patient(lambda: token_of(self._writer))
 
     def _open_read_only(self) -> None:
         """Opens a reader where nothing can be written: with locks where a writer has made them."""
+        before = inode(self.path)
         wal, shm = f"{self._place}-wal", f"{self._place}-shm"
         with_locks = self.read_only != DISK_FULL and os.path.exists(wal) and os.path.exists(shm)
         not_closed = Unsteady(
@@ -396,10 +400,16 @@ class IndexFile:
         self._alone = not with_locks
         try:
             self._open_reader("mode=ro" if with_locks else "immutable=1")
+            self._check_same(before)
         except sqlite3.Error as error:
             if getattr(error, "sqlite_errorname", "").startswith(READ_ONLY):
                 raise not_closed from error
             raise
+
+    def _check_same(self, before: tuple[int, int] | None) -> None:
+        """Raises Unsteady where the file was exchanged between the openings of the connections."""
+        if not before == self._marks.file == inode(self.path):
+            raise Unsteady(f"{self.path} was exchanged while it was opened. Try again.")
 
     def _open_reader(self, mode: str, create: bool = False) -> None:
         """Connects for reading; the file must be an index, and the one that its -wal belongs to."""
@@ -474,6 +484,8 @@ class IndexFile:
     def _belongs(self) -> bool:
         """Whether -wal belongs to the file, by the token in the file's own bytes."""
         reader = self._reader
+        written = self._marks_now().written
+        own = self._own_token()  # first: what was written back is in the next view
         try:
             begin_reading(reader)
             with reader:
@@ -481,12 +493,10 @@ class IndexFile:
                 # Of a content that was known SQLite may have the pages of a former file in memory.
                 if token != self._tokens[0]:
                     self._tokens = token, tokens_in(reader)
-        except sqlite3.DatabaseError:
-            if not size_of(f"{self._place}-wal"):
+        except sqlite3.DatabaseError as error:
+            if not getattr(error, "sqlite_errorname", "").startswith(MIXTURE):
                 raise
-            return False  # a mixture of two files
-        written = self._marks_now().written
-        own = self._own_token()
+            return False
         number = self._tokens[1].get(own, -1)
         if number < self._own_number:  # An older copy of the same index is another file, too.
             return False
@@ -523,8 +533,9 @@ class IndexFile:
                     self._rescue()
                     self._abandon()
                     return self._open()
-                except Unsteady:
-                    if attempt.last:
+                except (CheckpointError, sqlite3.DatabaseError) as error:
+                    is_steady = not isinstance(error, Unsteady) and not self._is_fresh()
+                    if attempt.last or is_steady:
                         raise
 
     def _is_known(self, look: bool = False) -> bool:
@@ -537,6 +548,12 @@ class IndexFile:
         if look and not self._alone and not self._is_elsewhere() and self._belongs():
             self._marks = now
         return self._marks == now
+
+    def _is_fresh(self) -> bool:
+        """Whether somebody has just written to the file: perhaps a copy that is not whole yet."""
+        with contextlib.suppress(OSError):
+            return abs(time.time() - os.stat(self.path).st_mtime) < COPYING
+        return False
 
     def _is_elsewhere(self) -> bool:
         """Whether another file is at the path, or beside it, than the one that was opened."""
@@ -552,8 +569,23 @@ class IndexFile:
             if inode(f"{self._place}-wal") is None and self._belongs():
                 self._writer.execute("pragma wal_checkpoint(passive)").fetchall()
 
-    def _gone(self) -> CheckpointError:
-        return CheckpointError(f"{self.path} was exchanged while it was read. Try again.")
+    def _is_still(self) -> bool:
+        """Whether the file is still the one that was opened, after it was read."""
+        if self.path is None or self._marks is None or self.read_only == DISK_FULL:
+            return True
+        with contextlib.suppress(OSError, CheckpointError, sqlite3.Error):
+            stat = os.stat(self.path)
+            now = (stat.st_dev, stat.st_ino), (stat.st_size, stat.st_mtime_ns)
+            return now == (self._marks.file, self._marks.written) or self._is_known(look=True)
+        return False
+
+    def _is_here(self) -> bool:
+        """`_is_still`, during a change."""
+        with self.lock:
+            return self._is_still()
+
+    def _gone(self) -> Unsteady:
+        return Unsteady(f"{self.path} was exchanged meanwhile. Try again.")
 
     def _abandon(self) -> None:
         """Closes the connections; -wal stays as it is, since the reader's lock outlives the writer."""
@@ -619,8 +651,13 @@ class IndexFile:
             reader = self._reader
             if reader is None:  # Another thread could not open it again.
                 raise self._gone()
-            begin_reading(reader)
-            token = token_of(reader)
+            try:
+                begin_reading(reader)
+                token = token_of(reader)
+            except sqlite3.DatabaseError:
+                if self._is_still():
+                    raise
+                raise self._gone() from None
             try:
                 with reader:
                     yield reader
@@ -630,6 +667,8 @@ class IndexFile:
                     raise Unsteady(
                         f"{self.path} is being changed by another process, and {self.read_only}. Try again."
                     )
+                if not self._is_still():  # What was read may be a mixture.
+                    raise self._gone()
 
     def _is_steady(self, token: int) -> bool:
         """Whether nobody has written to the file since it had this content."""
@@ -655,14 +694,18 @@ class IndexFile:
 
         patient(begin)
         writer = self._writer
+        is_made = self._marks is not None
         with contextlib.ExitStack() as stack:
             stack.callback(writer.rollback)
-            yield writer
-            token = self._mark(writer)
-            if self._marks is not None and self._marks_now().file != self._marks.file:
-                raise CheckpointError(
-                    f"{self.path} was exchanged meanwhile: nothing was changed. Try again."
-                )
+            try:
+                yield writer
+                token = self._mark(writer)
+            except sqlite3.Error:
+                if is_made and not self._is_here():
+                    raise self._gone() from None
+                raise
+            if is_made and not self._is_here():
+                raise self._gone()
             patient(writer.commit)
             self.committed = token
 
