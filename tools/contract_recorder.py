@@ -487,6 +487,7 @@ def record_course(recorder: Recorder, data: Data) -> None:
     batches = siamese.data_generator(ids[::2], ids[1::2], 64)
     for number in range(3):
         recorder.keep(f"course/data_generator {number}/batch", np.stack(next(batches)))
+    siamese.train_model  # noqa: B018  # In some commits Trax's import draws numbers.
     random.seed(SEED)
     np.random.seed(SEED)
     network = partial(siamese.Siamese, len(words) + 1, 32)

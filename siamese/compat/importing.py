@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
+from siamese.compat.process import keeping_generators
 from siamese.compat.standins import standing_in
 
 ASSERT_SHAPE = "trax.layers.assert_shape"  # It scans all loaded modules for each call.
@@ -25,6 +26,7 @@ REAL_GETFRAMEINFO = inspect.getframeinfo
 mended: dict[str, str] = {}
 
 
+@keeping_generators()
 def import_trax() -> types.ModuleType | None:
     """Imports Trax and mends it; None where it is not installed.
 

@@ -172,6 +172,20 @@ else:
 """)
 
 
+def test_the_import_of_trax_draws_no_random_numbers():
+    output_of("""
+        import random
+        import numpy as np
+        random.seed(34)
+        np.random.seed(34)
+        drawn = random.random(), np.random.rand()
+        random.seed(34)
+        np.random.seed(34)
+        import siamese.course
+        assert (random.random(), np.random.rand()) == drawn
+    """)
+
+
 def test_the_finder_is_short_and_finds_nothing_but_trax():
     finders = [finder for finder in sys.meta_path if type(finder).__module__ == "siamese"]
     assert len(finders) == 1
