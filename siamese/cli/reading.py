@@ -14,10 +14,10 @@ from siamese.cli.output import note
 from siamese.cli.way_out import complete_command
 from siamese.compat.atomic import explained
 from siamese.data.arguments import counted
-from siamese.data.pairs import QuestionPairs, names_by_id, read_pairs
+from siamese.data.pairs import QuestionPairs, has_links, names_by_id, read_pairs
 from siamese.data.questions import QuestionList, read_questions
 from siamese.data.readers.columns import normal_name, read_spec
-from siamese.errors import ArgumentError, DataError
+from siamese.errors import ArgumentError, DataError, SiameseError
 from siamese.search.detector import DuplicateDetector
 from siamese.search.display import NO_LABELS
 from siamese.search.encoders import is_encoder_name
@@ -118,6 +118,11 @@ def labelled_pairs(path: str, flags: Any, index: Any = None, **options: Any) -> 
     A file that names its questions by their ids needs no --list where there is an `index`.
     """
     options |= reading_options(flags, PAIRS)
+    if flags.command == "train" and not flags.list and "columns" not in options:
+        with contextlib.suppress(SiameseError):  # What it is, `read_pairs` says.
+            if os.path.isfile(path) and has_links(path, encoding=options.get("encoding")):
+                flags.list = path
+                note(f"{path} has links between its questions.")
     source = getattr(flags, "list", None)
     is_alone = index is not None and not source and "columns" not in options
     if is_alone and os.path.isfile(path) and names_by_id(path, options.get("encoding")):

@@ -11,7 +11,7 @@ import numpy as np
 from siamese.data.arguments import counted, whole_number
 from siamese.data.clusters import cluster_split
 from siamese.data.readers.columns import Parts, normal_name, shown_names
-from siamese.data.readers.names import columns_named
+from siamese.data.readers.names import ALL_ID_NAMES, ID_NAMES, LINK_NAMES, columns_named
 from siamese.data.readers.reading import Rows, open_rows
 from siamese.data.readers.report import ReadReport
 from siamese.data.readers.tables import as_list, id_text, text_list
@@ -155,7 +155,8 @@ def read_pairs(
       bad_rows: 'refuse' a file with a row that cannot be read, or 'skip' such rows and count them.
       labels: False for a file whose labels are not read; all its pairs count as duplicates.
       texts: id -> question, where the file names its questions by their ids, in the columns id1 and id2; of
-        a file without labels all pairs are duplicates.
+        a file without labels all pairs are duplicates. A list with a column of links beside its ids, such
+        as `duplicate_of`, has the pairs of these; an empty link is none.
 
     Raises:
       DataError: a file that is missing, empty, damaged, not one of pairs, lacks columns, or holds a row
@@ -174,12 +175,14 @@ def read_pairs(
     texts = None if texts is None else {id_text(i): text for i, text in texts.items()}
     specs = specs[: 3 if labels else 2]
     known = {name for names in COLUMN_NAMES.values() for name in names} | {"id1", "id2"}
+    known |= set(LINK_NAMES) if texts is not None else set()
     with open_rows(source, bad_rows, names=known, specs=specs, encoding=encoding) as rows:
         has_labels = bool(columns_named(COLUMN_NAMES["is_duplicate"], rows.header))
         if texts is not None and len(specs) < 3 and not has_labels:
             labels = False
         names = ["id1", "id2"] if texts is not None else ["question1", "question2"]
-        parts = _pair_parts(rows, specs, names + ["is_duplicate"] * labels)
+        links = None if texts is None or specs else _links(rows)
+        parts = links or _pair_parts(rows, specs, names + ["is_duplicate"] * labels)
         entries = list(_entries(rows, parts, texts))
     report = rows.report
     if not report.rows:
@@ -212,6 +215,9 @@ def _entries(rows: Rows, parts: list[Parts], texts: Mapping[str, str] | None) ->
             pair = rows.pair(line, row, (one, two))
         else:
             pair = [id_text(row.get(side.columns[0])) for side in (one, two)]
+            if not all(pair):  # An empty link is none.
+                rows.report.add("linkless", [line])
+                continue
             if unknown := [name for name in pair if name not in texts]:
                 rows.report.bad_row(line, f"the list has no question with the id {unknown[0]!r}.")
                 continue
@@ -225,6 +231,25 @@ def _entries(rows: Rows, parts: list[Parts], texts: Mapping[str, str] | None) ->
             rows.report.bad_row(line, f"is_duplicate is {value!r:.40}; {what}.")
         else:
             yield pair[0], pair[1], answer, id_text(row.get(key)) if key else number, number
+
+
+def has_links(source: Any, **options: Any) -> bool:
+    """Whether a list has a column of links to other questions of it, such as `duplicate_of`.
+
+    Options are `bad_rows` and `encoding` of `read_pairs`.
+    """
+    with open_rows(source, names=(*LINK_NAMES, *ALL_ID_NAMES), **options) as rows:
+        has_pairs = {"question1", "id1"}.intersection(map(normal_name, rows.header))
+        return not rows.is_plain and not has_pairs and _links(rows) is not None
+
+
+def _links(rows: Rows) -> list[Parts] | None:
+    """The columns of ids and of links to other questions, of a list that has both."""
+    if {"id1", "id2"} <= set(map(normal_name, rows.header)):
+        return None
+    key = rows.first_column(ID_NAMES) or rows.first_column(ALL_ID_NAMES)
+    link = rows.first_column(LINK_NAMES)
+    return [Parts([key]), Parts([link])] if key and link else None
 
 
 def _pair_parts(rows: Rows, specs: Sequence[str], required: Sequence[str]) -> list[Parts]:

@@ -14,6 +14,8 @@ from siamese.data.phrases import NO_PROJECTS, QUESTION_STARTS
 from siamese.data.text import LONGEST_TEXT, beginning, cleaned, has_words, without_greeting
 
 LONGEST_QUESTION = 500  # characters; what comes later says nothing about marks before it
+LEAST_LINES = 3  # of a text with a block
+LEAST_WORDS = 3  # beside it
 LAYERS = 6  # marks in marks that are undone, such as "# **[SUP-1] ...**"
 LINE_END = re.compile(r"<br\s*+/?>|</(?:div|li|p|td|tr|h[1-6])\s*+>", re.IGNORECASE)
 _LINE = "\ue000"  # stands for the end of a line of HTML while its tags are taken out
@@ -55,6 +57,12 @@ _JIRA_TAG = re.compile(
     re.IGNORECASE,
 )
 _MONOSPACE = re.compile(r"\{\{([^{}\n]{1,300}+)\}\}")
+_BLOCK = re.compile(r"(?:(`{3}|~{3})[`~]*+[^`\n]{0,80}|\{(code|noformat)(?::[^{}\n]{0,80})?\})")
+_OUTPUT = re.compile(
+    r"Traceback \(most recent call last\):|File \"[^\"]{1,300}+\", line \d|Caused by: |\.{3} \d+ more\b|"
+    r"at (?:async )?[\w.$<>/]{3,200}+ ?\(|[\[(]?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|"
+    r"[\[(]?\d\d:\d\d:\d\d[.,\])]|(?:\[?(?:DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\]?)[ :]"
+)
 _FENCE = re.compile(r"\A(`{3,}+|~{3,}+)([\w+#.-]*+)")
 # A mark before a sentence: heading, quote, item, checkbox, Jira's "h1." and "bq.".
 _IN_FRONT = re.compile(
@@ -105,7 +113,7 @@ def plain(text: str) -> str:
 
     HTML's ends of lines and paragraphs become lines. A text that is nothing else stays.
     """
-    text = without_mail(cleaned_lines(text))
+    text = without_mail(without_output(cleaned_lines(text)))
     if not (_MARK.search(text) or _START.match(text) or text.rstrip().endswith(_ENDS)):
         return without_greeting(text)
     for _ in range(LAYERS):
@@ -122,6 +130,34 @@ def plain_lines(text: str) -> str:
         return text
     is_html = "<" in text and LINE_END.search(text) is not None
     return plain(text) if is_html or "\n" in text or "\r" in text else text
+
+
+def without_output(text: str) -> str:
+    """A text without what programs printed: fenced blocks, stack traces and lines of logs.
+
+    A text with less than three words beside them stays.
+    """
+    lines = text.splitlines()
+    if len(lines) < LEAST_LINES:
+        return text
+    own: list[str] = []
+    end = ""  # of the block that is open
+    opened = 0  # where it begins
+    for at, line in enumerate(lines):
+        bare = line.strip()
+        if end:
+            if bare.startswith(end):
+                end = ""
+        elif block := _BLOCK.fullmatch(bare):
+            end = block[1] or f"{{{block[2]}}}".lower()
+            opened = at
+        elif not _OUTPUT.match(bare):
+            own.append(line)
+    if end:  # It is not closed.
+        own += lines[opened:]
+    if len(own) == len(lines) or sum(map(len, map(str.split, own))) < LEAST_WORDS:
+        return text
+    return "\n".join(own).strip()
 
 
 def cleaned_lines(text: str) -> str:

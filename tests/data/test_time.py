@@ -19,7 +19,7 @@ from siamese.data.readers.columns import read_spec
 from siamese.data.repeated import Repeated, find_repeated
 from siamese.data.text import cleaned, folded, normalized, without_greeting
 from siamese.data.tokenizer import word_tokenize
-from siamese.data.wrapping import plain
+from siamese.data.wrapping import plain, without_output
 from siamese.errors import SiameseError
 from siamese.evaluation.asking import shown
 from siamese.search.display import harmless
@@ -97,6 +97,7 @@ FUNCTIONS: dict[str, tuple[Callable[[str], object], list[str]]] = {
     "tags of titles": (lines_of, [*WRAPS, *BLANKS]),
     "mail": (without_mail, [*MAILS, *BLANKS, "\n", "\n", "\n"]),
     "wrapped": (plain, [*WRAPS, *BLANKS]),
+    "output": (without_output, [*WRAPS, "```", "```\n", "{code}\n", "\n", "at a(", 'File "', "\n"]),
     "wrapped mail": (plain, [*WRAPS, *MAILS, *MARKUP, "\n", "\n"]),
     "columns": (lambda text: read_spec(text, ["a"]), [*TABLE, *OTHERS]),
 }

@@ -154,3 +154,35 @@ def test_marks_alone_stay(text):
 )
 def test_marks_inside_a_text_are_undone(text, expected):
     assert plain(text) == expected
+
+
+OUTPUTS = [
+    "```\nTypeError: x\n```",
+    "```python\nfor a in b:\n    print(a)\n```",
+    "~~~\nlog\n~~~",
+    "{code:java}\nint a;\n{code}",
+    "{noformat}\nlog\n{noformat}",
+    'Traceback (most recent call last):\n  File "/opt/a.py", line 3, in run',
+    "at com.example.App.main(App.java:12)\n... 12 more",
+    "2026-01-18 10:01 [ERROR] plugins: code 960\n10:01:02.123 worker stopped",
+]
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_what_a_program_printed_is_left_out(output):
+    assert plain(f"The window closes at once.\n\n{output}").strip() == "The window closes at once."
+    text = plain(f"{output}\n\nThe window closes at once.\nWhat can I do?")
+    assert text == "The window closes at once.\nWhat can I do?"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```\nHow do I reset my password?",
+        "Look at this: why?\n```\nselect 1",
+        "What does this print?\nat the end of the day\nFile a complaint, line 3",
+        "Error\n10:30 in the morning\nno sound",
+    ],
+)
+def test_text_beside_such_marks_stays(text):
+    assert plain(text).split()[-3:] == text.split()[-3:]

@@ -19,6 +19,7 @@ KINDS = {
     "header": "with the header again",
     "empty": "with an empty question",
     "wordless": "without a letter or a digit",
+    "linkless": "without a link to another question",
 }
 
 
@@ -65,7 +66,7 @@ class ReadReport:
     @property
     def left_out(self) -> int:
         """The data rows that became no pair (or question)."""
-        return sum(map(self.count, ("bad", "empty", "wordless")))
+        return sum(map(self.count, ("bad", "empty", "wordless", "linkless")))
 
     def __str__(self) -> str:
         head = f"{self.path}: {self.rows:,} rows read, {self.rows - self.left_out:,} kept"
