@@ -32,7 +32,7 @@ PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 test: extras  ## All tests, with every optional part but TensorFlow, Ray and nbgrader
 	@$(BIN)/python -m pytest $(PARALLEL)
 
-test-fast: install  ## The quick tests (TESTS="tests/cli tests/data": those of some folders)
+test-fast: install  ## The quick tests (TESTS="tests/cli tests/reading": those of some folders)
 	@$(BIN)/python -m pytest -m "not slow" $(PARALLEL) $(TESTS)
 
 lint: install  ## Style and mistakes, with ruff; types, with mypy
@@ -75,7 +75,7 @@ nbgrader: .venv-nbg/installed  ## Does nbgrader give a class the marks that `sia
 	@touch $@
 
 scale: .venv-scale/installed  ## Test the examples beyond one machine, in an environment of their own (1.5 GB)
-	@.venv-scale/bin/python -m pytest tests/search/test_scale.py
+	@.venv-scale/bin/python -m pytest tests/index/test_scale.py
 
 .venv-scale/installed: requirements/scale.txt $(REQUIREMENTS) setup.cfg
 	@$(PYTHON) -m venv .venv-scale

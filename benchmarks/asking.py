@@ -20,12 +20,12 @@ import numpy as np
 from sklearn.metrics import average_precision_score
 
 from siamese import DuplicateDetector, QuestionIndex, QuestionPairs
-from siamese.data.clusters import clusters
-from siamese.data.corpus import embedded_corpus, handwritten_questions
-from siamese.data.pairs import read_pairs
+from siamese.corpus import embedded_corpus, handwritten_questions
 from siamese.errors import DataError
-from siamese.search.list_pairs import ListPairs
-from siamese.search.local import list_weight, local_means
+from siamese.groups.local import list_weight, local_means
+from siamese.index.list_pairs import ListPairs
+from siamese.reading.clusters import clusters
+from siamese.reading.pairs import read_pairs
 
 RESULTS = Path(__file__).resolve().parent / "results" / "asking.md"
 ANSWERS = 30

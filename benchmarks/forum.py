@@ -16,8 +16,8 @@ import numpy as np
 from sklearn.metrics import precision_recall_curve
 
 from siamese import DuplicateDetector, QuestionIndex
-from siamese.data.questions import read_questions
-from siamese.search.linkage import strongest_pairs
+from siamese.groups.linkage import strongest_pairs
+from siamese.reading.questions import read_questions
 
 COLUMNS = ("title", "body", "title+body", "title+title+body")
 PRECISION = 0.7

@@ -24,11 +24,11 @@ import numpy as np
 from sklearn.metrics import precision_recall_curve
 
 from siamese import DuplicateDetector, QuestionIndex
-from siamese.data.pairs import QuestionPairs
-from siamese.data.questions import QuestionList, read_questions
 from siamese.errors import SiameseError
-from siamese.search.list_pairs import ListPairs
-from siamese.search.local import local_means, ranking_weight
+from siamese.groups.local import local_means, ranking_weight
+from siamese.index.list_pairs import ListPairs
+from siamese.reading.pairs import QuestionPairs
+from siamese.reading.questions import QuestionList, read_questions
 
 FIRST = 50  # pairs as ranked of which the right ones are counted
 MATCHES = 3  # other tickets that are looked at for each problem

@@ -13,7 +13,7 @@ from collections import defaultdict
 from typing import NamedTuple
 
 from siamese import embedded_corpus
-from siamese.data.corpus import CorpusQuestion
+from siamese.corpus import CorpusQuestion
 
 KINDS = ("number", "negation", "direction", "name")
 EACH = 50  # near misses of a kind

@@ -29,11 +29,11 @@ import numpy as np
 from transfer import tfidf
 
 from siamese import DuplicateDetector, QuestionPairs, enable_compile_cache, keep_memory, read_pairs
-from siamese.data.clusters import cluster_split
 from siamese.evaluation.calibration import expected_calibration_error
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.evaluation.report import word_overlap
 from siamese.evaluation.thresholds import best_threshold
+from siamese.reading.clusters import cluster_split
 from siamese.training.config import TrainConfig
 from siamese.training.report import with_tower
 from siamese.training.run import Trainer

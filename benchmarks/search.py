@@ -32,10 +32,10 @@ from typing import Any
 import numpy as np
 
 from siamese import DuplicateDetector, QuestionIndex, read_pairs
-from siamese.data.clusters import clusters, connected_groups
 from siamese.evaluation.retrieval import evaluate_retrieval
-from siamese.search.linkage import average_linkage, strongest_pairs
-from siamese.search.nearest import top_k
+from siamese.groups.linkage import average_linkage, strongest_pairs
+from siamese.nn.nearest import top_k
+from siamese.reading.clusters import clusters, connected_groups
 
 DEPTH = 100  # answers looked at for MRR
 LOWEST = 0.72  # the lowest threshold of groups that is tried

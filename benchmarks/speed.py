@@ -87,7 +87,7 @@ def child(name: str, batches_file: str) -> None:
 def load(flags: argparse.Namespace, kinds: set[str]) -> dict[str, tuple[list, int]]:
     """For 'course', 'bucketed' and 'lstm': (batches, vocabulary size) from one file's training rows."""
     from siamese import PairBatches, TrainConfig, data_generator, embedded_corpus, read_pairs
-    from siamese.data.vocabulary import tokenize_questions
+    from siamese.text.vocabulary import tokenize_questions
     from siamese.training.prepare import make_batches, prepare
 
     pairs = read_pairs(flags.questions) if flags.questions else embedded_corpus().train

@@ -75,7 +75,7 @@ def make_ours(vocab: int, sample, preset: str = "course", **changes):
     import jax
 
     from siamese import TrainConfig, enable_compile_cache, keep_memory
-    from siamese.nn.encoder import Encoder
+    from siamese.encoders.lstm import Encoder
     from siamese.nn.ragged import Ragged
     from siamese.nn.tower import Dropout, TowerConfig, init
     from siamese.training.losses import make_loss

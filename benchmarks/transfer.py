@@ -33,9 +33,9 @@ from sklearn.metrics import roc_auc_score
 
 import siamese
 from siamese import DuplicateDetector, QuestionIndex, QuestionPairs, TrainConfig, Trainer
-from siamese.data.pairs import read_pairs
-from siamese.data.text import has_words
 from siamese.evaluation.thresholds import best_threshold
+from siamese.reading.pairs import read_pairs
+from siamese.text.cleaning import has_words
 from siamese.training.few_labels import teach
 from siamese.training.head import MANY
 

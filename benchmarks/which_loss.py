@@ -20,12 +20,12 @@ import numpy as np
 
 from siamese import embedded_corpus, read_pairs
 from siamese.course.generator import data_generator
-from siamese.data.vocabulary import tokenize_questions
+from siamese.encoders.lstm import Encoder
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.evaluation.thresholds import best_threshold
-from siamese.nn.encoder import Encoder
 from siamese.nn.tower import TowerConfig, init
 from siamese.nn.triplet import loss_from_scores
+from siamese.text.vocabulary import tokenize_questions
 from siamese.training.config import TrainConfig
 from siamese.training.prepare import prepare
 from siamese.training.step import initial_state, make_optimizer, make_step, tower_network

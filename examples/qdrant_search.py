@@ -21,8 +21,8 @@ import pyarrow
 from pyarrow import parquet
 from qdrant_client import QdrantClient, models
 
-from siamese.search.index import QuestionIndex
-from siamese.search.index.ranking import DEPTH, K1, B, joined_scores, words_in
+from siamese.index import QuestionIndex
+from siamese.index.ranking import DEPTH, K1, B, joined_scores, words_in
 
 NAME = "questions"
 BATCH = 1024  # rows written at a time

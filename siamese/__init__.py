@@ -23,9 +23,9 @@ __version__ = "0.2.0"
 # importing that module would take the name's place.
 if TYPE_CHECKING:
     # isort: off
-    from siamese.compat.fast import fast_forward as fast_forward
-    from siamese.compat.process import enable_compile_cache as enable_compile_cache
-    from siamese.compat.process import keep_memory as keep_memory
+    from siamese.course.trax.fast import fast_forward as fast_forward
+    from siamese.system.process import enable_compile_cache as enable_compile_cache
+    from siamese.system.process import keep_memory as keep_memory
     from siamese.course.answers import classify as classify
     from siamese.course.answers import pair_scores as pair_scores
     from siamese.course.answers import predict as predict
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from siamese.nn.similarity import l2_normalize as l2_normalize
     from siamese.nn.similarity import similarity_matrix as similarity_matrix
     from siamese.course.train_model import train_model as train_model
-    from siamese.data.corpus import embedded_corpus as embedded_corpus
-    from siamese.data.pairs import QuestionPairs as QuestionPairs, read_pairs as read_pairs
-    from siamese.data.questions import read_questions as read_questions
-    from siamese.data.tokenizer import word_tokenize as word_tokenize
-    from siamese.data.vocabulary import tokenize_questions as tokenize_questions
-    from siamese.data.vocabulary import Vocabulary as Vocabulary
+    from siamese.corpus import embedded_corpus as embedded_corpus
+    from siamese.reading.pairs import QuestionPairs as QuestionPairs, read_pairs as read_pairs
+    from siamese.reading.questions import read_questions as read_questions
+    from siamese.text.tokenizer import word_tokenize as word_tokenize
+    from siamese.text.vocabulary import tokenize_questions as tokenize_questions
+    from siamese.text.vocabulary import Vocabulary as Vocabulary
     from siamese.errors import ArgumentError as ArgumentError
     from siamese.errors import CheckpointError as CheckpointError
     from siamese.errors import DataError as DataError
@@ -52,11 +52,11 @@ if TYPE_CHECKING:
     from siamese.errors import SiameseError as SiameseError
     from siamese.evaluation.metrics import evaluate_scores as evaluate_scores
     from siamese.evaluation.thresholds import best_threshold as best_threshold
-    from siamese.search.detector import DuplicateDetector as DuplicateDetector
-    from siamese.search.explain import explain as explain
-    from siamese.search.groups import duplicate_groups as duplicate_groups
-    from siamese.search.index import QuestionIndex as QuestionIndex
-    from siamese.search.nearest import match_questions as match_questions
+    from siamese.model.detector import DuplicateDetector as DuplicateDetector
+    from siamese.model.explain import explain as explain
+    from siamese.groups.grouping import duplicate_groups as duplicate_groups
+    from siamese.index import QuestionIndex as QuestionIndex
+    from siamese.model.match import match_questions as match_questions
     from siamese.training.config import TrainConfig as TrainConfig
     from siamese.training.estimator import PairClassifier as PairClassifier
     from siamese.training.batches import PairBatches as PairBatches

@@ -80,8 +80,8 @@ def the_same_start():
 def numpy_runs_small_towers(request):
     """For any number of questions: tests/nn shows that JAX's vectors are equal."""
     with pytest.MonkeyPatch.context() as patch:
-        if request.path.parent.name in ("training", "search", "serving", "cli"):
-            patch.setattr("siamese.nn.encoder.FEW", 10**6)
+        if request.path.parent.name in ("training", "encoders", "model", "index", "serving", "cli"):
+            patch.setattr("siamese.encoders.lstm.FEW", 10**6)
         yield
 
 

@@ -17,19 +17,28 @@ import siamese
 
 PACKAGE = Path(siamese.__file__).parent
 # A folder of the tool imports from those before it in this list.
-TOOL = ["errors", "nn", "data", "evaluation", "search", "training", "serving", "cli"]
+TOOL = [
+    "errors",
+    "system",
+    "nn",
+    "text",
+    "reading",
+    "corpus",
+    "evaluation",
+    "encoders",
+    "model",
+    "groups",
+    "index",
+    "training",
+    "serving",
+    "cli",
+]
 # The course, in Trax: what each of its folders imports from.
-COURSE = {
-    "compat": {"errors", "nn"},
-    "course": {"errors", "nn", "data", "compat"},
-    "teaching": {*TOOL[:-2], "compat", "course"},
-}
+COURSE = {"course": {*TOOL[:-3]}, "teaching": {*TOOL[:-2], "course"}}
 COURSE["checks"] = {"teaching"}  # the name under which notebooks import them
-# They import no Trax, and everything may use them.
-EVERYWHERE = {"compat.progress", "compat.process", "compat.atomic", "data.arguments"}
-# Arrows from the tool into the course.
+# Arrows from the tool into the course: commands.
 INTO_THE_COURSE = {
-    ("search.import_weights", "compat.trax_files"),
+    ("cli.training", "course.import_weights"),
     ("cli.course", "teaching.grade"),
 }
 
@@ -67,7 +76,7 @@ def imports():
 
 def _allowed(module, imported):
     here, there = module.split(".")[0], imported.split(".")[0]
-    if here == there or imported in EVERYWHERE or (module, imported) in INTO_THE_COURSE:
+    if here == there or (module, imported) in INTO_THE_COURSE:
         return True
     if here in COURSE:
         return there in COURSE[here]
@@ -80,7 +89,7 @@ def test_imports_between_folders_run_one_way():
     assert not {pair for pair in inside if not _allowed(*pair)}
     assert inside >= INTO_THE_COURSE  # None is listed that is not there.
     importing = {here for here, there in imports() if there.split(".")[0] in ("trax", "tensorflow")}
-    assert {here.split(".")[0] for here in importing} <= {"course", "compat", "teaching"}
+    assert {here.split(".")[0] for here in importing} <= {"course", "teaching"}
 
 
 def test_what_takes_long_to_import_is_imported_late(tmp_path):
@@ -90,7 +99,7 @@ def test_what_takes_long_to_import_is_imported_late(tmp_path):
         def loaded(*names): return [name for name in names if name in sys.modules]
         assert siamese.word_tokenize("Is it?") == ["Is", "it", "?"]
         assert not loaded("numpy", "nltk", "jax", "trax")
-        from siamese.search.encoders import is_encoder_name
+        from siamese.encoders import is_encoder_name
         assert is_encoder_name("use+wordllama")
         assert not loaded("scipy", "jax", "joblib", "safetensors", "nltk", "trax")
         import siamese.checks

@@ -1,4 +1,4 @@
-"""Makes siamese/data/corpus/corpus.jsonl.gz, the embedded corpus, from the grammar in tools/corpus.
+"""Makes siamese/corpus/corpus.jsonl.gz, the embedded corpus, from the grammar in tools/corpus.
 
     python -m tools.make_corpus [FILE]
 
@@ -45,7 +45,7 @@ def corpus_lines(seed: int = SEED, sizes: dict[str, int] = PAIRS) -> list[str]:
 
 def main() -> None:
     """Writes the file: by default the one in the package."""
-    default = Path(__file__).parents[1] / "siamese" / "data" / "corpus" / "corpus.jsonl.gz"
+    default = Path(__file__).parents[1] / "siamese" / "corpus" / "corpus.jsonl.gz"
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else default
     content = gzip.compress("".join(corpus_lines()).encode("utf-8"), mtime=0)
     path.write_bytes(content)

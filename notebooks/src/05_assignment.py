@@ -45,7 +45,7 @@ from trax.supervised import training
 
 from siamese import checks, word_tokenize
 from siamese.course.loss import loss_from_scores
-from siamese.data.clusters import clusters
+from siamese.reading.clusters import clusters
 from siamese.teaching.lesson import compare, guess, need
 from siamese.teaching.plots import (
     DARK,

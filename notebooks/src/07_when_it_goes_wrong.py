@@ -40,7 +40,7 @@ from trax.fastmath import numpy as fastnp
 from siamese import checks
 from siamese.course.loss import loss_from_scores
 from siamese.course.model import tower_weights
-from siamese.data.clusters import clusters
+from siamese.reading.clusters import clusters
 from siamese.nn.tower import TowerConfig, encode
 from siamese.teaching.lesson import compare, guess, need
 from siamese.teaching.plots import (

@@ -21,15 +21,15 @@ from siamese.cli.reading import (
     opened,
     question_list,
 )
-from siamese.compat.progress import elapsed
-from siamese.data.arguments import counted, whole_number
-from siamese.data.text import has_words
 from siamese.errors import ArgumentError
-from siamese.search.detector import DuplicateDetector
-from siamese.search.display import harmless, rounded
-from siamese.search.explain import explain
-from siamese.search.groups import renamed, table_names
-from siamese.search.nearest import top_k
+from siamese.groups.grouping import renamed, table_names
+from siamese.model.detector import DuplicateDetector
+from siamese.model.explain import explain
+from siamese.nn.nearest import top_k
+from siamese.system.arguments import counted, whole_number
+from siamese.system.progress import elapsed
+from siamese.text.cleaning import has_words
+from siamese.text.display import harmless, rounded
 
 ANSWERS = ("similarity", "probability", "is_duplicate")
 MATCHES = ("id", "question", "match_id", "match", *ANSWERS)
@@ -186,7 +186,7 @@ def match(flags: argparse.Namespace) -> Result:
 
 def _match_itself(flags: argparse.Namespace) -> Result:
     """The most similar other questions of each question of a list or an index."""
-    from siamese.search.index import Hit
+    from siamese.index import Hit
 
     k = whole_number(flags.k, "k", 1)
     flags.index = flags.a

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from siamese.cli.arguments import NOT_CSV
-from siamese.compat.atomic import open_atomically
-from siamese.data.clusters import answer_key, check_answers
-from siamese.data.pairs import QuestionPairs, read_pairs
-from siamese.data.readers.reading import open_rows
-from siamese.data.readers.report import SKIP
 from siamese.errors import ArgumentError, DataError
-from siamese.search.display import csv_line
+from siamese.reading.clusters import answer_key, check_answers
+from siamese.reading.pairs import QuestionPairs, read_pairs
+from siamese.reading.report import SKIP
+from siamese.reading.rows import open_rows
+from siamese.system.files import open_atomically
+from siamese.text.display import csv_line
 
 HEADER = "question1", "question2", "is_duplicate"
 

@@ -18,11 +18,11 @@ from typing import Any
 
 from siamese.cli.arguments import arg, command
 from siamese.cli.output import Facts, Result, aligned, note
-from siamese.compat.atomic import explained, lock_run, write_text_atomically
-from siamese.data.arguments import counted
-from siamese.data.corpus import HANDWRITTEN, embedded_corpus, handwritten_questions
+from siamese.corpus import HANDWRITTEN, embedded_corpus, handwritten_questions
 from siamese.errors import ArgumentError
-from siamese.search.display import rounded
+from siamese.system.arguments import counted
+from siamese.system.files import explained, lock_run, write_text_atomically
+from siamese.text.display import rounded
 from siamese.training.config import TrainConfig
 
 FILE = "handwritten.csv"  # of the demo's folder; where it is, the folder is the demo's
@@ -55,8 +55,8 @@ def demo(flags: argparse.Namespace) -> Result:
 
 def _demo(folder: Path, flags: argparse.Namespace) -> Result:
     """`demo` in a folder of its own."""
-    from siamese.search.detector import DuplicateDetector
-    from siamese.search.index import QuestionIndex
+    from siamese.index import QuestionIndex
+    from siamese.model.detector import DuplicateDetector
     from siamese.training.run import Trainer
 
     started, corpus = time.monotonic(), embedded_corpus()
@@ -226,7 +226,7 @@ def doctor(flags: argparse.Namespace) -> Facts:
         devices = [f"{device.platform}: {device.device_kind}" for device in jax.devices()]
         if trax:
             importlib.import_module("siamese.course.train_model")
-            mended = importlib.import_module("siamese.compat.importing").mended
+            mended = importlib.import_module("siamese.course.trax.importing").mended
     except Exception as error:
         problems.append(f"{type(error).__name__}: {error}")
     return {

@@ -15,14 +15,8 @@ from siamese.cli.answers import answers_of, naming
 from siamese.cli.arguments import arg, command, flag, one_of
 from siamese.cli.output import Facts, Result, claim, note, table_result, threshold_facts
 from siamese.cli.reading import opened, question_list
-from siamese.compat.progress import elapsed
-from siamese.data.arguments import counted
-from siamese.data.clusters import first_places
-from siamese.data.questions import read_ids
-from siamese.data.readers.columns import read_spec
 from siamese.errors import ArgumentError, DataError
-from siamese.search.explain import differences
-from siamese.search.groups import (
+from siamese.groups.grouping import (
     CUTS,
     GROUP_COLUMNS,
     below_threshold,
@@ -30,10 +24,16 @@ from siamese.search.groups import (
     group_rows,
     pairs_above,
 )
-from siamese.search.linkage import strongest_pairs
-from siamese.search.list_pairs import ListPairs
-from siamese.search.local import local_means, ranking_weight, scaled
-from siamese.search.nearest import cosines_with, in_blocks
+from siamese.groups.linkage import strongest_pairs
+from siamese.groups.local import local_means, ranking_weight, scaled
+from siamese.index.list_pairs import ListPairs
+from siamese.model.explain import differences
+from siamese.nn.nearest import cosines_with, in_blocks
+from siamese.reading.clusters import first_places
+from siamese.reading.columns import read_spec
+from siamese.reading.questions import read_ids
+from siamese.system.arguments import counted
+from siamese.system.progress import elapsed
 
 PAIR_COLUMNS = ("id1", "question1", "id2", "question2", "similarity")
 WIDTH = 70  # characters of a question that are shown
@@ -57,7 +57,7 @@ def index_build(flags: argparse.Namespace) -> Facts:
     siamese index build questions.csv --output questions.db
     siamese index build faq.jsonl --model runs/course --column title --output faq.db
     """
-    from siamese.search.index.file import IndexFile
+    from siamese.index.file import IndexFile
 
     if flags.output is None and not os.path.isfile(flags.questions):
         raise ArgumentError(f"There is no file {flags.questions}. A pipe needs --output INDEX.")
@@ -338,7 +338,7 @@ def serve(flags: argparse.Namespace) -> None:
     """
     if flags.json:
         raise ArgumentError("The server answers in JSON by itself; leave --json out.")
-    from siamese.data.corpus import HANDWRITTEN
+    from siamese.corpus import HANDWRITTEN
     from siamese.serving.api import serve as serve_index
 
     flags.index = flags.index or str(HANDWRITTEN)

@@ -13,18 +13,18 @@ from siamese.cli.answers import AnswersFile, naming
 from siamese.cli.arguments import arg, command, one_of
 from siamese.cli.output import Facts, Result, aligned, claim, note, threshold_facts
 from siamese.cli.reading import labelled_pairs, note_cut, opened, question_list
-from siamese.compat.atomic import check_writable
-from siamese.compat.progress import elapsed
-from siamese.data.arguments import counted
-from siamese.data.clusters import answer_key, clusters
-from siamese.data.pairs import QuestionPairs
-from siamese.data.text import folded
+from siamese.encoders import is_encoder_name
 from siamese.errors import ArgumentError, DataError
-from siamese.evaluation.asking import ENOUGH, Answer, shown
-from siamese.search.detector import DuplicateDetector
-from siamese.search.encoders import is_encoder_name
-from siamese.search.list_pairs import ListPairs
-from siamese.search.model_file import model_path
+from siamese.index.asking import ENOUGH, Answer, shown
+from siamese.index.list_pairs import ListPairs
+from siamese.model.detector import DuplicateDetector
+from siamese.model.file import model_path
+from siamese.reading.clusters import answer_key, clusters
+from siamese.reading.pairs import QuestionPairs
+from siamese.system.arguments import counted
+from siamese.system.files import check_writable
+from siamese.system.progress import elapsed
+from siamese.text.cleaning import folded
 
 ANSWERS_HELP = (
     "labelled pairs, which an index stores in itself; of a list the file of its answers [default: "

@@ -15,9 +15,9 @@ from siamese import __version__
 from siamese.cli import answering, course, indexing, labels, training
 from siamese.cli.output import Facts, Result, listed, write_out
 from siamese.cli.reading import note_way_on
-from siamese.compat.process import keep_memory, keeping_compiled_programs
 from siamese.errors import MissingDependencyError, SiameseError, explain_missing_trax
-from siamese.search.display import LAYOUT, harmless, json_text
+from siamese.system.process import keep_memory, keeping_compiled_programs
+from siamese.text.display import LAYOUT, harmless, json_text
 
 # In the order of the help.
 COMMANDS = (

@@ -10,10 +10,10 @@ from typing import Any
 
 from siamese.cli.arguments import answers_file, is_workbook
 from siamese.cli.workbook import check_workbooks, workbook
-from siamese.compat.atomic import check_writable, open_atomically, refuse_existing
 from siamese.errors import ArgumentError
-from siamese.search.display import LAYOUT, csv_line, harmless, json_text, rounded
-from siamese.search.model_file import model_path
+from siamese.model.file import model_path
+from siamese.system.files import check_writable, open_atomically, refuse_existing
+from siamese.text.display import LAYOUT, csv_line, harmless, json_text, rounded
 
 Facts = dict[str, Any]  # what a command returns: JSON values for machines; for people see `listed`
 Result = tuple[str, Facts]  # or with a text for people

@@ -12,15 +12,16 @@ from typing import Any
 
 from siamese.cli.output import note
 from siamese.cli.way_out import complete_command
-from siamese.compat.atomic import explained
-from siamese.data.arguments import counted
-from siamese.data.pairs import QuestionPairs, has_links, names_by_id, read_pairs
-from siamese.data.questions import QuestionList, read_questions
-from siamese.data.readers.columns import normal_name, read_spec
+from siamese.encoders import is_encoder_name
 from siamese.errors import ArgumentError, DataError, SiameseError
-from siamese.search.detector import DuplicateDetector
-from siamese.search.display import NO_LABELS
-from siamese.search.encoders import is_encoder_name
+from siamese.model.detector import DuplicateDetector
+from siamese.reading.columns import read_spec
+from siamese.reading.pairs import QuestionPairs, has_links, names_by_id, read_pairs
+from siamese.reading.questions import QuestionList, read_questions
+from siamese.system.arguments import counted
+from siamese.system.files import explained
+from siamese.text.display import NO_LABELS
+from siamese.text.names import normal_name
 
 LONG = 10.0  # seconds after which a command about a list prints how to keep its vectors
 LISTS = "bad_rows encoding column id_column keep_repeated"
@@ -131,7 +132,7 @@ def labelled_pairs(path: str, flags: Any, index: Any = None, **options: Any) -> 
     if not source and kind_of(getattr(flags, "index", "")) != "questions":
         refuse_flags(flags, OF_LIST, "There is no list of questions (--list FILE)")
     if source and kind_of(source) == "index":
-        from siamese.search.index import QuestionIndex
+        from siamese.index import QuestionIndex
 
         with QuestionIndex.open(source) as index:
             flags.texts = {entry["id"]: entry["question"] for entry in index.entries}
@@ -179,7 +180,7 @@ def load_model(name: str) -> DuplicateDetector:
 
 def build_index(detector: DuplicateDetector, questions: QuestionList, **options: Any) -> Any:
     """The `QuestionIndex` of a list, in memory or (with `path`) in a file."""
-    from siamese.search.index import QuestionIndex
+    from siamese.index import QuestionIndex
 
     note_cut(detector, questions.compared)
     options |= {"ids": questions.ids, "columns": questions.columns}
@@ -197,7 +198,7 @@ def opened(
 
     With `stored` a list is refused; with `model` a model will do, and the index is None.
     """
-    from siamese.search.index import QuestionIndex
+    from siamese.index import QuestionIndex
 
     if path != "-" and not os.path.exists(path) and not is_encoder_name(path):
         refuse_preset(path)

@@ -12,12 +12,12 @@ from siamese.cli import arguments as shared
 from siamese.cli.arguments import arg, command, flag
 from siamese.cli.output import Facts, Result, claim, note
 from siamese.cli.reading import labelled_pairs, load_model, note_cut
-from siamese.data.arguments import counted
-from siamese.data.pairs import QuestionPairs, check_both_labels, split
 from siamese.errors import ArgumentError
-from siamese.evaluation.asking import pair_key
-from siamese.search.detector import DuplicateDetector
-from siamese.search.model_file import MODEL_NAME, model_path
+from siamese.index.asking import pair_key
+from siamese.model.detector import DuplicateDetector
+from siamese.model.file import MODEL_NAME, model_path
+from siamese.reading.pairs import QuestionPairs, check_both_labels, split
+from siamese.system.arguments import counted
 from siamese.training import config as configs
 from siamese.training.config import TrainConfig
 
@@ -188,7 +188,7 @@ def import_weights(flags: argparse.Namespace) -> Facts:
 
     siamese import-weights model.pkl.gz --vocab vocab.json mine.safetensors
     """
-    from siamese.search import import_weights as course
+    from siamese.course import import_weights as course
 
     claim(model_path(flags.output), flags)
     words, unseen = course.read_vocabulary(flags.vocab)

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
-from siamese.data.questions import BODY_WORDS, read_questions
-from siamese.data.readers.likely import likely_encoding
-from siamese.data.readers.reading import open_rows
 from siamese.errors import SiameseError
+from siamese.reading.likely import likely_encoding
+from siamese.reading.questions import BODY_WORDS, read_questions
+from siamese.reading.rows import open_rows
 
 ROWS = 300  # by which columns of questions are told from others
 SIZE = 1 << 24  # bytes by which the encoding is told

@@ -6,9 +6,9 @@ lists what is mended. Where Trax is not installed, what needs none still works.
 
 import sys
 
-from siamese.compat.importing import import_trax, mend
-from siamese.data.punkt import provide_punkt
+from siamese.course.trax.importing import import_trax, mend
 from siamese.nn import similarity
+from siamese.text.punkt import provide_punkt
 
 __all__ = ["similarity"]  # Notebook 1 asks for it here.
 

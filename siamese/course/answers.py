@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from siamese.course import generator
-from siamese.data.arguments import as_number, check_labels, check_pairs, token_rows, whole_number
-from siamese.data.tokenizer import word_ids, word_tokenize
 from siamese.errors import ArgumentError, DataError, ShapeError
+from siamese.nn.ragged import check_pairs, token_rows
+from siamese.system.arguments import as_number, check_labels, whole_number
+from siamese.text.tokenizer import word_ids, word_tokenize
 
 # Trax layer -> its compiled function: called as it is, a layer traces its recurrence at every call.
 _COMPILED: weakref.WeakKeyDictionary[Any, Callable] = weakref.WeakKeyDictionary()

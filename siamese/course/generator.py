@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from siamese.data.arguments import as_number, check_pairs, token_rows, whole_number
 from siamese.nn.batches import PaddedBatches
+from siamese.nn.ragged import check_pairs, token_rows
+from siamese.system.arguments import as_number, whole_number
 
 
 class data_generator(PaddedBatches):

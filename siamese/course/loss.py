@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 
-from siamese.compat.process import keeping_generators
 from siamese.errors import ArgumentError, ShapeError
 from siamese.nn.similarity import similarity_matrix
 from siamese.nn.triplet import (
@@ -32,6 +31,7 @@ from siamese.nn.triplet import (
     loss_from_scores,
     mean_negative,
 )
+from siamese.system.process import keeping_generators
 
 # The terms of the formula, which notebooks look at one by one.
 __all__ = [

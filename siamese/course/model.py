@@ -9,11 +9,11 @@ from jax import tree
 from trax import layers as tl
 from trax.shapes import ShapeDtype
 
-from siamese.compat.fast import named
-from siamese.compat.process import keeping_generators
-from siamese.data.arguments import one_of, whole_number
+from siamese.course.trax.fast import named
 from siamese.errors import ShapeError
 from siamese.nn.similarity import l2_normalize
+from siamese.system.arguments import one_of, whole_number
+from siamese.system.process import keeping_generators
 
 
 @keeping_generators()

@@ -11,9 +11,9 @@ from typing import Any
 import trax
 from trax.supervised import training
 
-from siamese.compat.loop import Loop
-from siamese.compat.process import keeping_generators
+from siamese.course.trax.loop import Loop
 from siamese.errors import ArgumentError
+from siamese.system.process import keeping_generators
 
 
 def _also_with_the_schedule_third(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -66,7 +66,7 @@ def train_model(
       eval_at: function step -> whether to print and evaluate; at step 1 and each 100th where None.
 
     Returns:
-      A `trax.supervised.training.Loop`; its ``run(n_steps)`` trains. See `siamese.compat.loop.Loop`.
+      A `trax.supervised.training.Loop`; its ``run(n_steps)`` trains. See `siamese.course.trax.loop.Loop`.
 
     Raises:
       ArgumentError: a model or a loss layer in place of the function that makes it, or batches that are

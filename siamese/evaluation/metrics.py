@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from siamese.data.arguments import as_number, check_labels, counted
 from siamese.errors import ArgumentError, DataError
+from siamese.system.arguments import as_number, check_labels, counted
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from siamese.data.arguments import check_pairs, counted
-from siamese.data.tokenizer import word_tokenize
 from siamese.evaluation.bootstrap import Interval, resampled
 from siamese.evaluation.calibration import expected_calibration_error
 from siamese.evaluation.metrics import check_scores, evaluate_scores, metric_values
 from siamese.evaluation.thresholds import best_threshold
+from siamese.nn.ragged import check_pairs
+from siamese.system.arguments import counted
+from siamese.text.tokenizer import word_tokenize
 
 # What the table shows, in this order, and the titles.
 FIGURES = {

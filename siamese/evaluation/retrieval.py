@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from siamese.data.clusters import connected_groups
-from siamese.data.readers.reading import open_rows
-from siamese.data.readers.report import ReadReport
-from siamese.data.readers.tables import id_text
 from siamese.evaluation.bootstrap import Interval, cluster_intervals
+from siamese.reading.clusters import connected_groups
+from siamese.reading.report import ReadReport
+from siamese.reading.rows import open_rows
+from siamese.reading.tables import id_text
 
 
 @dataclass(frozen=True)

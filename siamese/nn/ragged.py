@@ -99,3 +99,26 @@ class Ragged(Sequence):
 def _is_token_id(value: Any) -> bool:
     is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     return is_whole and 0 <= value <= _LARGEST
+
+
+def token_rows(rows: Any, name: str) -> Ragged:
+    """Questions as Ragged, of lists of lists, an array of objects, a 2-D array, or Ragged; DataError."""
+    try:
+        return Ragged.from_lists(rows)
+    except (TypeError, DataError) as error:
+        expected = f"{name} must hold one sequence of integer token ids per question"
+        raise DataError(f"{expected}: {error}") from None
+
+
+def check_pairs(q1: Sequence, q2: Sequence, name1: str, name2: str) -> None:
+    """DataError for sides of unequal length, no pairs at all, and in Ragged a question without a token."""
+    if len(q1) != len(q2):
+        counts = f"{name1} holds {len(q1)} questions and {name2} holds {len(q2)}"
+        raise DataError(f"{counts}: a pair needs one of each.")
+    if not len(q1):
+        raise DataError(f"{name1} and {name2} are empty: there is no pair to make a batch of.")
+    for rows, name in ((q1, name1), (q2, name2)):
+        empty: Any = np.flatnonzero(rows.lengths == 0) if isinstance(rows, Ragged) else ()
+        if len(empty):  # Padding alone has no meaning to compare.
+            what = f"{name}[{empty[0]}] is an empty question ({len(empty)} such in {name})"
+            raise DataError(f"{what}: leave out its pair.")

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from siamese.data.arguments import as_number, one_of
 from siamese.errors import ArgumentError, ShapeError
 from siamese.nn.similarity import array_namespace, as_float
+from siamese.system.arguments import as_number, one_of
 
 CLOSEST = ("semi_hard", "hardest")
 REDUCTIONS = ("sum", "mean", "none")

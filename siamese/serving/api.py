@@ -23,18 +23,18 @@ from fastapi.security import HTTPBearer
 from starlette.middleware import Middleware
 
 from siamese import __version__
-from siamese.data.arguments import counted
-from siamese.data.pairs import QuestionPairs
 from siamese.errors import ArgumentError, CheckpointError, DataError, SiameseError
-from siamese.evaluation.asking import shown
-from siamese.search.display import NO_LABELS, json_text, rounded
-from siamese.search.explain import explain
-from siamese.search.groups import group_rows
-from siamese.search.index import QuestionIndex
-from siamese.search.list_pairs import ListPairs
+from siamese.groups.grouping import group_rows
+from siamese.index import QuestionIndex
+from siamese.index.asking import shown
+from siamese.index.list_pairs import ListPairs
+from siamese.model.explain import explain
+from siamese.reading.pairs import QuestionPairs
 from siamese.serving import schema
 from siamese.serving.gate import KEY, MOST_WAITING, PROBLEMS, Gate, policy, refused
 from siamese.serving.patience import PATIENCE, timed_protocol
+from siamese.system.arguments import counted
+from siamese.text.display import NO_LABELS, json_text, rounded
 
 MOST_WORKING = max(2, os.cpu_count() or 1)  # requests that are answered at once
 ABOUT = "Has it been asked before? Cosines, search, groups and changes of one index of questions."

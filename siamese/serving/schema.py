@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal, get_type_hints
 
 from pydantic import BeforeValidator, ConfigDict, Field, create_model
 
-from siamese.data.readers.tables import as_whole
-from siamese.search.explain import WordEffect
-from siamese.search.index import Added, Hit
+from siamese.index import Added, Hit
+from siamese.model.explain import WordEffect
+from siamese.reading.tables import as_whole
 
 # A character that is no blank and no mark; the ranges mean the same in Rust, Python and JavaScript.
 WORDED = (

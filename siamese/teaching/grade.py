@@ -31,10 +31,10 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat.v4 import new_code_cell, new_notebook
 
-from siamese.compat.atomic import explained, lock_run, write_text_atomically
 from siamese.errors import ArgumentError, DataError
-from siamese.search.display import csv_line, excel_cell
+from siamese.system.files import explained, lock_run, write_text_atomically
 from siamese.teaching.checks import EXERCISES, MARK, OUT_OF
+from siamese.text.display import csv_line, excel_cell
 
 COLUMNS = (
     "student",

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from siamese.data.arguments import check_labels, check_pairs, counted, token_rows, whole_number
 from siamese.errors import ArgumentError, DataError
-from siamese.nn.ragged import Ragged
+from siamese.nn.ragged import Ragged, check_pairs, token_rows
+from siamese.system.arguments import check_labels, counted, whole_number
 
 WINDOW = 128  # batches whose pairs are bucketed together
 # Small windows and few lengths, so that blocks on one topic mostly stay together.

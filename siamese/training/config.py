@@ -8,8 +8,8 @@ import typing
 from dataclasses import dataclass, field
 from typing import Any
 
-from siamese.data.arguments import one_of
 from siamese.errors import ArgumentError
+from siamese.system.arguments import one_of
 
 _BOOLEANS = {"true": True, "false": False}
 _BOUNDS = {"at least": operator.ge, "above": operator.gt, "below": operator.lt}

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from siamese.data.pairs import QuestionPairs
 from siamese.errors import ArgumentError
-from siamese.search.detector import DuplicateDetector
+from siamese.model.detector import DuplicateDetector
+from siamese.reading.pairs import QuestionPairs
 
 
 class PairClassifier(ClassifierMixin, BaseEstimator):

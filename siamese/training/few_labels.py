@@ -10,18 +10,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from siamese.compat.progress import elapsed
-from siamese.data.arguments import counted
-from siamese.data.clusters import cluster_split, number_questions, question_groups
-from siamese.data.pairs import QuestionPairs
+from siamese.encoders import unit_rows
 from siamese.errors import DataError
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.evaluation.retrieval import evaluate_retrieval
 from siamese.evaluation.thresholds import fit_threshold
-from siamese.search.detector import SHARES, UNLABELLED_THRESHOLD, DuplicateDetector
-from siamese.search.encoders import unit_rows
-from siamese.search.nearest import top_k
-from siamese.search.parts import fit_parts
+from siamese.model.detector import SHARES, UNLABELLED_THRESHOLD, DuplicateDetector
+from siamese.model.parts import fit_parts
+from siamese.nn.nearest import top_k
+from siamese.reading.clusters import cluster_split, number_questions, question_groups
+from siamese.reading.pairs import QuestionPairs
+from siamese.system.arguments import counted
+from siamese.system.progress import elapsed
 from siamese.training.head import fit_head, head_vectors
 from siamese.training.report import CURVE_PAIRS
 

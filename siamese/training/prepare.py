@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from siamese.data.arguments import check_pairs, counted
-from siamese.data.clusters import clusters, transitive_closure
-from siamese.data.hard_negatives import SimilarQuestions
-from siamese.data.pairs import QuestionPairs
-from siamese.data.text import folded
-from siamese.data.tokenizer import LONGEST, MAX_TOKENS
-from siamese.data.vocabulary import TokenizedQuestions, Vocabulary, tokenize_questions
 from siamese.errors import ArgumentError, DataError
 from siamese.nn.batches import PaddedBatches
-from siamese.nn.ragged import Ragged
+from siamese.nn.ragged import Ragged, check_pairs
+from siamese.reading.clusters import clusters, transitive_closure
+from siamese.reading.pairs import QuestionPairs
+from siamese.system.arguments import counted
+from siamese.text.cleaning import folded
+from siamese.text.tokenizer import LONGEST, MAX_TOKENS
+from siamese.text.vocabulary import TokenizedQuestions, Vocabulary, tokenize_questions
 from siamese.training.batches import PairBatches
 from siamese.training.config import TrainConfig
+from siamese.training.hard_negatives import SimilarQuestions
 
 TRAIN_SHARE = 0.8  # The course's share of the duplicates that train; the others validate.
 HELD_OUT = 10_000  # The last pairs that at most choose the threshold.

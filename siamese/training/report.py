@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from siamese.data.pairs import QuestionPairs
 from siamese.evaluation.calibration import fit_calibration
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.evaluation.report import Evaluation
 from siamese.evaluation.thresholds import COURSE_THRESHOLD, best_threshold
-from siamese.search.detector import DuplicateDetector
-from siamese.search.nearest import cosines_with
-from siamese.search.parts import fit_parts
+from siamese.model.detector import DuplicateDetector
+from siamese.model.parts import fit_parts
+from siamese.nn.nearest import cosines_with
+from siamese.reading.pairs import QuestionPairs
 
 logger = logging.getLogger("siamese")
 CURVE_PAIRS = 1000  # With as many labels a curve of the parts' cosines decides.

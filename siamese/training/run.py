@@ -21,17 +21,17 @@ from typing import Any
 import jax
 import numpy as np
 
-from siamese.compat.atomic import explained, lock_run, write_text_atomically
-from siamese.compat.process import StopSignals
-from siamese.compat.progress import progress_bar
-from siamese.data.pairs import QuestionPairs
+from siamese.encoders import find_encoder
 from siamese.errors import ArgumentError, CheckpointError
 from siamese.evaluation.report import Evaluation
 from siamese.evaluation.thresholds import COURSE_THRESHOLD
+from siamese.model.detector import DuplicateDetector
+from siamese.model.file import MODEL_NAME, read_file, write_file
 from siamese.nn.tower import Dropout, TowerConfig, check_finite, init
-from siamese.search.detector import DuplicateDetector
-from siamese.search.encoders import find_encoder
-from siamese.search.model_file import MODEL_NAME, read_file, write_file
+from siamese.reading.pairs import QuestionPairs
+from siamese.system.files import explained, lock_run, write_text_atomically
+from siamese.system.process import StopSignals
+from siamese.system.progress import progress_bar
 from siamese.training.config import PRESETS, TrainConfig
 from siamese.training.head import head_network
 from siamese.training.losses import make_loss

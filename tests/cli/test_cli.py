@@ -19,7 +19,7 @@ from programs import environment_of
 import siamese
 from siamese import QuestionPairs
 from siamese.cli.main import main
-from siamese.compat.progress import elapsed
+from siamese.system.progress import elapsed
 
 
 @pytest.mark.parametrize("command", FLAGS)

@@ -14,10 +14,10 @@ from programs import environment_of
 from small_models import make_detector, random_questions
 
 from siamese import DuplicateDetector, QuestionIndex
-from siamese.data.corpus import handwritten_questions
-from siamese.data.pairs import read_pairs
-from siamese.evaluation.asking import best_cut, duplicate_share, next_rank, shown
-from siamese.search.parts import fit_parts
+from siamese.corpus import handwritten_questions
+from siamese.index.asking import best_cut, duplicate_share, next_rank, shown
+from siamese.model.parts import fit_parts
+from siamese.reading.pairs import read_pairs
 
 HEADER = "question1,question2,is_duplicate\n"
 

@@ -24,15 +24,15 @@ ON_INDEXES |= {"index add", "index remove", "index export"}
 WRITE = {"train", "threshold", "import-weights", "predict", "match", "duplicates", "index build"}
 # Where a string stands -> the commands that may print it.
 PRINTED_BY = {
-    "data/questions.py": LISTS,
-    "data/repeated.py": LISTS,
-    "data/readers": {*LISTS, *PAIRS},
-    "data/pairs.py": PAIRS,
-    "data/pairs.py: split": {"train"},
-    "data/pairs.py: check_both_labels": {"train"},
-    "search/index/stored_groups.py": {"duplicates"},
-    "search/index": ON_INDEXES,
-    "search/model_file.py: detector_of": ON_INDEXES,
+    "reading/questions.py": LISTS,
+    "text/repeated.py": LISTS,
+    "reading": {*LISTS, *PAIRS},
+    "reading/pairs.py": PAIRS,
+    "reading/pairs.py: split": {"train"},
+    "reading/pairs.py: check_both_labels": {"train"},
+    "index/stored_groups.py": {"duplicates"},
+    "index": ON_INDEXES,
+    "model/file.py: detector_of": ON_INDEXES,
     "training": {"train"},
     "teaching": {"grade"},
     "serving": {"serve"},
@@ -41,7 +41,7 @@ PRINTED_BY = {
     "cli/arguments.py": set(),  # It declares them.
     "cli/main.py": {""},
     "cli/output.py: claim": WRITE,
-    "compat/atomic.py: refuse_existing": {*WRITE, "index export"},
+    "system/files.py: refuse_existing": {*WRITE, "index export"},
     "cli/indexing.py: ": {"index build"},
     "cli/indexing.py": {"duplicates"},
     "cli/reading.py: labelled_pairs": {"train", "evaluate", "threshold"},

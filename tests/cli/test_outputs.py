@@ -11,8 +11,8 @@ from programs import environment_of
 from small_models import make_detector, random_questions
 
 from siamese import DuplicateDetector, QuestionIndex
-from siamese.compat import atomic
 from siamese.errors import ArgumentError, SiameseError
+from siamese.system import files as atomic
 
 # A command that stops once, after a function of it has returned, until a line comes from standard input.
 PROGRAM = """
@@ -93,7 +93,7 @@ TOWER = "train --preset course --batch-size 8 --steps 2 --set=d_model=4 --questi
 BUILD = "index build q.txt --model model --output new.db"
 # The command, what it does before it makes its output, and the output.
 OUTPUTS = [
-    (BUILD, "siamese.search.index.rows:encoded", "new.db"),
+    (BUILD, "siamese.index.rows:encoded", "new.db"),
     (f"{TOWER} --output run", "siamese.training.run:Trainer.__init__", "run"),
     (
         "train --questions labelled.csv --init-from head --output run",
@@ -102,27 +102,27 @@ OUTPUTS = [
     ),
     (
         "threshold model --answers labelled.csv --output new",
-        "siamese.search.detector:DuplicateDetector.fitted",
+        "siamese.model.detector:DuplicateDetector.fitted",
         "new",
     ),
     (
         "predict model labelled.csv --output new.csv",
-        "siamese.search.detector:DuplicateDetector.answers",
+        "siamese.model.detector:DuplicateDetector.answers",
         "new.csv",
     ),
     (
         "match q.txt q.db --output new.csv",
-        "siamese.search.index:QuestionIndex.search",
+        "siamese.index:QuestionIndex.search",
         "new.csv",
     ),
     (
         "duplicates q.db --threshold 0.5 --output new.csv",
-        "siamese.search.index:QuestionIndex.grouped",
+        "siamese.index:QuestionIndex.grouped",
         "new.csv",
     ),
     (
         "index export q.db new.parquet",
-        "siamese.search.index:QuestionIndex.snapshot",
+        "siamese.index:QuestionIndex.snapshot",
         "new.parquet",
     ),
 ]
@@ -163,7 +163,7 @@ def test_of_two_commands_the_later_one_replaces_and_removes_nothing(
 
 
 def test_what_was_added_to_the_first_index_stays(folder, stopped):
-    first, second = (stopped("siamese.search.index.rows:encoded", BUILD.split()) for _ in range(2))
+    first, second = (stopped("siamese.index.rows:encoded", BUILD.split()) for _ in range(2))
     assert first.end()[0] == 0
     with QuestionIndex.open(folder / "new.db") as index:
         index.add(["rice rice rice"], ids=["mine"])
@@ -175,8 +175,8 @@ def test_what_was_added_to_the_first_index_stays(folder, stopped):
 
 
 def test_an_index_whose_maker_fails_while_another_waits_is_made_by_the_other(folder, stopped):
-    first = stopped("siamese.search.index.rows:insert", BUILD.split())  # in its transaction
-    second = stopped("siamese.search.index.rows:encoded", BUILD.split())
+    first = stopped("siamese.index.rows:insert", BUILD.split())  # in its transaction
+    second = stopped("siamese.index.rows:encoded", BUILD.split())
     print(file=second.process.stdin, flush=True)  # It waits for the first, or will.
     assert first.end(signal.SIGINT)[0] == 130
     code, messages = second.end()
@@ -186,7 +186,7 @@ def test_an_index_whose_maker_fails_while_another_waits_is_made_by_the_other(fol
 
 
 def test_a_broken_build_leaves_nothing(folder, stopped):
-    for hook in ("siamese.search.index.rows:insert", "siamese.search.index.rows:encoded"):
+    for hook in ("siamese.index.rows:insert", "siamese.index.rows:encoded"):
         assert stopped(hook, BUILD.split()).end(signal.SIGINT)[0] == 130
         assert not [path for path in folder.iterdir() if "new.db" in path.name]
 

@@ -11,7 +11,7 @@ from small_models import make_detector, random_questions
 
 from siamese import DuplicateDetector, QuestionIndex
 from siamese.cli import indexing, labels
-from siamese.data.corpus import handwritten_questions
+from siamese.corpus import handwritten_questions
 from siamese.errors import CheckpointError
 
 EVIL = "how \x1b]0;owned\x07\x1b[31m far ?"
@@ -314,7 +314,7 @@ def test_an_index_that_a_full_disk_has_cut_is_not_in_the_way(run, refused, monke
     Path("q.txt").write_text("how far\n")
     build = ["index", "build", "q.txt", "--model", "model"]
     with monkeypatch.context() as patch:
-        patch.setattr("siamese.search.index.rows.insert", cut)
+        patch.setattr("siamese.index.rows.insert", cut)
         refused(build, "the disk is full")
     assert sorted(path.name for path in Path().iterdir()) == ["model", "q.txt"]
     assert run(*build)[0] == 0

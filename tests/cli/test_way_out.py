@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-from siamese.data.readers.likely import likely_encoding
+from siamese.reading.likely import likely_encoding
 
 SUBJECTS = ["Größe der Schrift ist falsch", "Wo finde ich die Rechnung", "Tür schließt nicht mehr"]
 BODIES = [

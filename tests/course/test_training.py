@@ -21,11 +21,11 @@ from trax import layers as tl
 from trax.supervised import training
 
 from siamese import Siamese, TripletLoss, TripletLossFn, data_generator, edition, train_model
-from siamese.compat import loop as loops
-from siamese.compat.fast import fast_forward
-from siamese.compat.trax_files import read_course_model
 from siamese.course.answers import _vectors as compiled_vectors
 from siamese.course.model import set_tower_weights, tower_weights
+from siamese.course.trax import loop as loops
+from siamese.course.trax.fast import fast_forward
+from siamese.course.trax.files import read_course_model
 from siamese.errors import ArgumentError, CheckpointError, DataError, SiameseError
 from siamese.nn.similarity import l2_normalize
 

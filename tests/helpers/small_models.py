@@ -5,11 +5,11 @@ import pickle
 
 import numpy as np
 
-from siamese.data.vocabulary import Vocabulary
-from siamese.nn.encoder import TowerConfig
-from siamese.search.detector import DuplicateDetector
-from siamese.search.encoders import find_encoder
-from siamese.search.parts import fit_parts
+from siamese.encoders import find_encoder
+from siamese.encoders.lstm import TowerConfig
+from siamese.model.detector import DuplicateDetector
+from siamese.model.parts import fit_parts
+from siamese.text.vocabulary import Vocabulary
 
 SENTENCES = "how do i learn to cook rice", "what is the best way", "how far", "age old are you ?"
 WORDS = list(dict.fromkeys(" ".join(SENTENCES).split()))

@@ -17,7 +17,7 @@ from small_models import make_curve_detector, make_detector, random_questions
 from siamese import QuestionPairs
 from siamese.cli.main import build_parser, main
 from siamese.errors import ArgumentError
-from siamese.search.index import QuestionIndex
+from siamese.index import QuestionIndex
 
 pytest.importorskip("requests")
 pytest.importorskip("fastapi")

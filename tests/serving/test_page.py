@@ -7,7 +7,7 @@ import pytest
 from small_models import make_curve_detector, make_detector, random_questions
 
 from siamese.evaluation.calibration import fit_calibration
-from siamese.search.index import QuestionIndex
+from siamese.index import QuestionIndex
 
 pytest.importorskip("playwright")
 pytest.importorskip("fastapi")

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from small_models import make_detector, random_questions
 
-from siamese.search.index import QuestionIndex
+from siamese.index import QuestionIndex
 
 pytest.importorskip("requests")
 pytest.importorskip("fastapi")

@@ -19,10 +19,10 @@ from sklearn.preprocessing import FunctionTransformer
 from small_models import WORDS, letters, make_detector
 
 from siamese import DuplicateDetector, PairClassifier, QuestionIndex, TrainConfig, Trainer
-from siamese.data.pairs import QuestionPairs
+from siamese.encoders import find_encoder
 from siamese.errors import ArgumentError, DataError, ShapeError
 from siamese.evaluation.metrics import evaluate_scores
-from siamese.search.encoders import find_encoder
+from siamese.reading.pairs import QuestionPairs
 from siamese.training.few_labels import parts_of, teach
 from siamese.training.report import measure, with_tower
 
@@ -120,7 +120,7 @@ def test_a_thousand_labels_decide_by_a_curve_of_the_parts(tmp_path, monkeypatch)
         assert answer[1:] == (pytest.approx(p), p > 0.5)
     # In place of the encoder that the file names.
     monkeypatch.setattr(model.encoder, "name", "use")
-    monkeypatch.setattr("siamese.search.encoders._use", lambda: model.encoder)
+    monkeypatch.setattr("siamese.encoders._use", lambda: model.encoder)
     model.__dict__.pop("checksum", None)
     loaded = DuplicateDetector.load(model.save(tmp_path / "model.safetensors"))
     assert_array_equal(loaded.probability(*SIDES), probability)
@@ -224,7 +224,7 @@ def train(tmp_path, monkeypatch, run):
     write_pairs(tmp_path / "mine.csv", pairs)
     topics = find_encoder(Topics())  # in place of the encoder that a command finds by its name
     topics.name, topics.fingerprint = "use", "f" * 64
-    monkeypatch.setattr("siamese.search.encoders._use", lambda: topics)
+    monkeypatch.setattr("siamese.encoders._use", lambda: topics)
     posts = [*pairs.question1, *pairs.question2]
     text = "\n".join(["key,post", *(f"{i},{post}" for i, post in enumerate(posts))])
     (tmp_path / "posts.csv").write_text(text)

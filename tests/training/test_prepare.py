@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from siamese import ArgumentError, DataError, PairBatches, TrainConfig
-from siamese.data.pairs import QuestionPairs
+from siamese.reading.pairs import QuestionPairs
 from siamese.training.config import PRESETS, add_config_flags, changes_from_flags
 from siamese.training.prepare import TRAIN_SHARE, prepare
 

@@ -21,9 +21,9 @@ from siamese import (
     Trainer,
 )
 from siamese.cli.main import main
-from siamese.data.pairs import QuestionPairs, split
-from siamese.data.tokenizer import word_tokenize
-from siamese.search.model_file import read_file
+from siamese.model.file import read_file
+from siamese.reading.pairs import QuestionPairs, split
+from siamese.text.tokenizer import word_tokenize
 from siamese.training.config import TrainConfig
 from siamese.training.prepare import prepare
 from siamese.training.report import measure

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from siamese.compat.process import keeping_generators
+from siamese.system.process import keeping_generators
 
 from . import tables
 from .results import Fault, numbers, same, show

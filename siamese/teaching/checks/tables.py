@@ -53,7 +53,7 @@ def source(name: str) -> str:
 @cache
 def solutions() -> dict[str, Any]:
     """The names that the solutions use and define."""
-    from siamese.data.tokenizer import word_tokenize
+    from siamese.text.tokenizer import word_tokenize
 
     scope = {"__name__": "table", "np": np, "random": random, "word_tokenize": word_tokenize}
     for name in _sections():

@@ -1,0 +1,109 @@
+"""Trax's training loop, mended: it ends well, on one device, and leaves the caller's randomness alone."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import signal
+from typing import Any
+
+import numpy as np
+from trax.supervised import training
+
+from siamese.errors import DataError
+from siamese.nn.tower import check_finite
+from siamese.system.files import explained
+from siamese.system.process import StopSignals, keeping_generators
+
+logger = logging.getLogger("siamese")
+# The course's model starts collapsed; many a run leaves it only after hundreds of steps.
+COLLAPSE_STEPS = 600
+
+
+class Loop(training.Loop):
+    """`trax.supervised.training.Loop` for one task over pairs; same arguments, arithmetic and files.
+
+    It trains on one device. The last step of a run is saved, also where a generator ends (DataError) or
+    Ctrl-C or SIGTERM comes, which waits for the end of the step. Weights that are not finite are never
+    saved (SiameseError). The log reports a loss that stays or ends at that of equal vectors. Another
+    model's checkpoint in `output_dir`, and a full disk, are a CheckpointError.
+    """
+
+    def __init__(self, model, task, **stock: Any):
+        self._signals = StopSignals()
+        self._loss, self._collapsed, self._has_warned = np.nan, 0, False
+        with keeping_generators(), explained(stock.get("output_dir") or "", "read"):
+            super().__init__(model, task, **stock)
+        self._saved_step = self._step
+
+    def run(self, n_steps: int = 1) -> None:
+        """Trains for `n_steps` more steps; see the class for its end."""
+        with StopSignals() as self._signals:
+            try:
+                super().run(n_steps)
+            except (DataError, KeyboardInterrupt, SystemExit) as stop:
+                if isinstance(stop, DataError) or self._signals.received:
+                    self._finish()
+                raise
+            self._finish()
+
+    def _finish(self) -> None:
+        if self._saved_step != self._step:
+            self.save_checkpoint("model")
+        if self._step:
+            self._watch_for_collapse(float(self._loss), steps=0, patience=0)
+
+    def _run_one_step(self, task_index, task_changed):
+        try:
+            if self._signals.received:
+                name = {signal.SIGINT: "Ctrl-C"}.get(self._signals.received, "SIGTERM")
+                logger.warning("Stopped by %s after step %d.", name, self._step - 1)
+                self._signals.raise_received()
+            self._loss, stats = super()._run_one_step(task_index, task_changed)
+        except BaseException:
+            self._step -= 1  # Trax counts a step before it takes the batch.
+            raise
+        return self._loss, stats
+
+    def save_checkpoint(self, basename: str) -> None:
+        """Saves as Trax does, but no weights that are not finite, and nothing without an `output_dir`."""
+        check_finite(self._model.weights, self._step)
+        if self._output_dir is not None:
+            with explained(self._output_dir):
+                super().save_checkpoint(basename)
+            self._saved_step = self._step
+
+    def _log_training_progress(self, task, total_loss, n_steps, **rest) -> None:
+        check_finite(self._model.weights, self._step)
+        with explained(self._output_dir or ""):
+            super()._log_training_progress(task, total_loss, n_steps, **rest)
+        self._watch_for_collapse(float(total_loss) / n_steps, n_steps, COLLAPSE_STEPS)
+
+    def _watch_for_collapse(self, loss: float, steps: int, patience: int) -> None:
+        """Warns once where the loss has been that of equal vectors for `patience` steps."""
+        equal, pairs = self._loss_of_equal_vectors
+        if not abs(loss - equal) < 0.002 * abs(equal):
+            self._collapsed, self._has_warned = 0, False
+            return
+        self._collapsed += steps
+        if self._collapsed >= patience and not self._has_warned:
+            self._has_warned = True
+            logger.warning(
+                "The loss is %.3f at step %d%s, that of equal vectors: all questions have nearly the same "
+                "vector (collapse). Train longer, or try lstm_bias='forget_gate', a smaller learning "
+                "rate, a longer warm-up or another seed.",
+                *(loss, self._step, f" ({loss / pairs:.3f} a pair)" if pairs > 1 else ""),
+            )
+
+    @functools.cached_property
+    def _loss_of_equal_vectors(self) -> tuple[float, int]:
+        """The loss layer's loss of a batch of equal vectors, and by what it is a pair's: 1 for a mean."""
+
+        def loss(pairs: int) -> float:
+            ones = np.ones((pairs, 1), np.float32)
+            more = [np.zeros((pairs,) * len(x.shape), x.dtype) for x in self._batch_signature[2:]]
+            return float(self._tasks[0].loss_layer((ones, ones, *more)))
+
+        pairs = self._batch_signature[0].shape[0]
+        is_sum = loss(2 * pairs) > 1.5 * loss(pairs)
+        return loss(pairs), pairs if is_sum else 1

@@ -1,1 +1,0 @@
-"""Questions: readers, pairs, clusters, the embedded corpus, tokens and vocabulary."""

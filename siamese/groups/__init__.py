@@ -1,0 +1,1 @@
+"""Groups of duplicate questions."""

@@ -1,0 +1,315 @@
+"""Duplicate groups in a whole list, and which of them new questions belong to."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from siamese.errors import ArgumentError, DataError
+from siamese.groups.linkage import average_linkage, strongest_pairs
+from siamese.groups.local import ranking_weight, scaled
+from siamese.nn.nearest import cosines_with
+from siamese.reading.clusters import connected_groups, first_places
+from siamese.reading.columns import columns_called, shown_names
+from siamese.reading.tables import id_text
+from siamese.system.arguments import as_number
+from siamese.text.cleaning import folded
+
+SAMPLE = 2048  # questions that are compared with all others, to count pairs
+CUTS = np.arange(50, 100) / 100  # cosines above which pairs are counted
+SPARE = 20  # times as many pairs as asked are looked at, since one question is in many
+ROUNDING = 1e-6  # of a cosine: the vectors of one text, encoded twice, differ by less
+
+
+GROUP_COLUMNS = ("group", "keep", "similarity", "same_text", "id", "question")  # of `group_rows`
+
+# The cosine above which questions are joined, and `decide` of `average_linkage`: `Decisions.rule`.
+Rule = tuple[float, Callable | None]
+
+
+class Member(NamedTuple):
+    """A question in a group of duplicates, of which the first is central: nearest to the group's mean."""
+
+    row: int  # its place in the list
+    similarity: float  # cosine with the central question
+
+
+def duplicate_groups(vectors: Any, threshold: float | None = None) -> list[list[Member]]:
+    """Groups of duplicate questions in a whole list, by average linkage (`siamese.groups.linkage`).
+
+    Args:
+      vectors: float32 [n, d], of length 1; or a `QuestionIndex`, whose method `grouped` makes them.
+      threshold: groups are joined where their mean cosine is above it; needed for vectors.
+
+    Returns:
+      The groups of two and more, the largest first (of equal size, the one that starts first); in a
+      group the central question first, then by falling similarity to it. ArgumentError for other vectors
+      or a threshold outside -1 to 1.
+
+    Example:
+      >>> vectors = np.array([[1, 0], [0, 1], [0.8, 0.6], [0.6, 0.8]], np.float32)
+      >>> [[member.row for member in group] for group in duplicate_groups(vectors, 0.95)]
+      [[2, 3]]
+    """
+    if hasattr(vectors, "grouped"):
+        return vectors.grouped(threshold).groups
+    threshold = as_number(threshold, "threshold", -1, 1)
+    try:
+        vectors = np.asarray(vectors, np.float32).reshape(len(vectors), -1 if len(vectors) else 0)
+        squares = np.vecdot(vectors, vectors)
+    except (TypeError, ValueError):  # such as texts
+        squares = np.array(np.nan)
+    if not ((squares == 0) | (abs(squares - 1) < 0.01)).all():
+        what = "vectors of length 1, [n, d], or a QuestionIndex"
+        raise ArgumentError(f"duplicate_groups takes {what}, not {vectors!r:.40}.")
+    return groups_of(vectors, average_linkage(vectors, threshold))
+
+
+def linked_labels(
+    vectors: np.ndarray,
+    texts: Sequence[str],
+    detector: Any,
+    threshold: float,
+    shifts: np.ndarray | None = None,
+) -> np.ndarray:
+    """Groups by `average_linkage`, int64 labels [n]: equal texts are together, unknown ones left alone.
+
+    With `shifts`, see there, the threshold is that of a cosine less the shifts.
+    """
+    labels = np.arange(len(vectors))
+    least, decide = detector.rule(threshold) if shifts is None else (threshold, None)
+    known = ~detector.without_known_words(texts)
+    parts = first_places(texts, str)[known]
+    some = vectors if known.all() else vectors[known]
+    own = None if shifts is None else shifts[known]
+    linked = average_linkage(some, least, parts=parts, decide=decide, shifts=own)
+    labels[known] = linked + len(vectors)
+    return labels
+
+
+def groups_of(vectors: np.ndarray, labels: np.ndarray) -> list[list[Member]]:
+    """The groups that int64 [n] labels tell, as `duplicate_groups` returns them.
+
+    Where rounding alone tells two questions of a group apart, the earlier comes first.
+    """
+    rows = np.flatnonzero(np.bincount(labels)[labels] > 1)
+    rows = rows[np.argsort(labels[rows], kind="stable")]
+    parts = np.split(rows, np.flatnonzero(np.diff(labels[rows])) + 1)
+    groups = [_members(vectors, part) for part in parts if len(part)]
+    return sorted(groups, key=lambda group: (-len(group), min(member.row for member in group)))
+
+
+def _members(vectors: np.ndarray, rows: np.ndarray) -> list[Member]:
+    """The questions of a group in order; `rows` rise."""
+    some = vectors[rows]  # [members, d]
+    nearness = some @ some.mean(axis=0)
+    central = int((nearness >= nearness.max() - ROUNDING).argmax())
+    similarity = np.clip(some @ some[central], -1, 1)
+    order = np.argsort(-similarity, kind="stable")
+    level = np.cumsum(np.diff(similarity[order], prepend=2) < -ROUNDING)
+    order = order[np.lexsort((order, level, order != central))]
+    return list(map(Member, rows[order].tolist(), similarity[order].tolist()))
+
+
+def bound_labels(
+    vectors: np.ndarray,
+    labels: np.ndarray,
+    same: np.ndarray,
+    different: np.ndarray,
+    rule: Rule,
+    shifts: np.ndarray | None = None,
+) -> np.ndarray:
+    """Groups that obey answers: pairs that are the same share a group, pairs that differ never do.
+
+    Groups, int64 labels [n], are joined by the former. One that then holds a pair that differs is made
+    again by average linkage. Both kinds of pairs are int64 [pairs, 2], and do not contradict each other.
+    For `shifts` see `average_linkage`.
+    """
+    n = len(labels)
+    linked = connected_groups(n, same)
+    _, first, group = np.unique(labels, return_index=True, return_inverse=True)
+    edges = np.stack([first[group], np.arange(n)], axis=1)
+    joined = connected_groups(n, np.concatenate([edges, same]))
+    inside = different[np.equal(*joined[different].T)]
+    for group in np.unique(joined[inside]):
+        rows = np.flatnonzero(joined == group)
+        apart = np.searchsorted(rows, inside[joined[inside[:, 0]] == group])
+        options = {"parts": linked[rows], "apart": apart, "decide": rule[1]}
+        options["shifts"] = None if shifts is None else shifts[rows]
+        parts = average_linkage(vectors[rows], rule[0], **options)
+        joined[rows] = joined.max() + 1 + parts
+    return np.unique(joined, return_inverse=True)[1]
+
+
+def join_groups(
+    vectors: np.ndarray,
+    labels: np.ndarray,
+    new: np.ndarray,
+    own: np.ndarray,
+    rule: Rule,
+    shifts: np.ndarray | None = None,
+) -> np.ndarray:
+    """The group of each new question: that with the largest mean cosine above a threshold, or its own.
+
+    Old questions have int64 labels [n]; new ones, [m], join one after the other, and may join each other.
+    `own`, int64 [m], is the label of each where it joins none. `shifts`, float32 [n + m], are those of
+    `average_linkage`, of the old questions and then the new ones.
+    """
+    threshold, decide = rule
+    vectors = np.concatenate([vectors, new])
+    labels = np.append(labels, own)
+    shifts = np.zeros(len(labels), np.float32) if shifts is None else shifts
+    for at in range(len(labels) - len(own), len(labels)):
+        vector = vectors[at]
+        best = threshold
+        near = np.flatnonzero(vectors[:at] @ vector - shifts[:at] - shifts[at] > threshold)
+        for label in np.unique(labels[near]):
+            members = labels[:at] == label
+            mean = vectors[:at][members].mean(axis=0)
+            cosine = mean @ vector - shifts[:at][members].mean() - shifts[at]
+            if cosine > best and (decide is None or decide(mean[None], vector[None])):
+                best = cosine
+                labels[at] = label
+    return labels[len(labels) - len(own) :]
+
+
+def group_columns(entries: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """The other columns of an index's entries, and what `group_rows` calls them."""
+    return table_names(GROUP_COLUMNS, (name for entry in entries for name in entry["columns"]))
+
+
+def group_rows(shot: Any, keep: str = "central") -> Iterator[dict[str, Any]]:
+    """Each member as a flat dict: group, keep, similarity, same_text, id, question, columns.
+
+    `group` is the id of the group's first question, which stays when others are added. Of each group one
+    question is kept (`keep` is 1) and comes first; `similarity` is the cosine with it, and `same_text`
+    is 1 where the texts are the same but for case, blanks and quotes.
+
+    `shot` is `QuestionIndex.grouped`. Kept is the 'central', the 'first' or the 'longest' question, or by
+    'COLUMN=min' or 'COLUMN=max' that with the least or largest number or ISO date, of equal ones the first;
+    an empty cell counts as last. A DataError names a value that is neither, or a date among numbers.
+    """
+    rank = _ranks(shot.entries, [member for group in shot.groups for member in group], keep)
+    names = group_columns(shot.entries)
+    for group in shot.groups:
+        rows = sorted(member.row for member in group)
+        kept = min(rows, key=rank.__getitem__)
+        cosines = cosines_with(shot.vectors[rows], shot.vectors[kept]).tolist()
+        first, text = shot.entries[rows[0]]["id"], folded(shot.entries[kept]["question"])
+        for row, cosine in sorted(zip(rows, cosines), key=lambda pair: (pair[0] != kept, -pair[1])):
+            entry = dict(shot.entries[row])
+            columns, same = entry.pop("columns"), int(folded(entry["question"]) == text)
+            own = {"group": first, "keep": int(row == kept), "similarity": round(cosine, 6)}
+            yield {**own, "same_text": same, **entry, **renamed(columns, names)}
+
+
+def _ranks(entries: list[dict[str, Any]], members: list[Member], keep: str) -> dict[int, float]:
+    """A number for each row; of a group the question with the least is kept."""
+    rows = [member.row for member in members]
+    lengths = [-len(entries[row]["question"]) for row in rows]
+    # The first member of a group is central.
+    simple = {"central": range(len(rows)), "first": rows, "longest": lengths}
+    if keep in simple:
+        return dict(zip(rows, simple[keep]))
+    column, _, end = keep.rpartition("=")
+    if not column or end not in ("min", "max"):
+        raise ArgumentError(f"keep is central, first, longest, COLUMN=min or =max, not {keep!r}.")
+    names = list(dict.fromkeys(["id", *(name for entry in entries for name in entry["columns"])]))
+    if not (same := columns_called(column, names)):
+        raise ArgumentError(f"There is no column {column!r}; the columns: {shown_names(names)}.")
+    ranks, kinds = {}, set()
+    for row in rows:
+        value = {"id": entries[row]["id"], **entries[row]["columns"]}.get(same[0])
+        if not id_text(value):  # An empty cell is kept where all are empty.
+            ranks[row] = math.inf
+            continue
+        kind, number = _number_or_date(value)
+        kinds.add(kind)
+        if kinds not in ({"number"}, {"date"}):
+            raise DataError(
+                f"Question {entries[row]['id']}: {same[0]} is {value!r:.40}. To choose by it, all values "
+                "must be numbers, or all dates such as 2026-01-31."
+            )
+        ranks[row] = number if end == "min" else -number
+    return ranks
+
+
+def _number_or_date(value: Any) -> tuple[str, float]:
+    """'number' or 'date', and the number, or the seconds of an ISO date (UTC where it names no zone)."""
+    with contextlib.suppress(TypeError, ValueError, OverflowError):
+        number = float(value)
+        return "number" if math.isfinite(number) else "neither", number
+    with contextlib.suppress(ValueError):
+        date = datetime.fromisoformat(str(value))
+        return "date", (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+    return "neither", 0
+
+
+def table_names(own: Iterable[str], names: Iterable[str]) -> dict[str, str]:
+    """What a table that has the columns `own` calls others: a taken name gets ``column_`` before it."""
+    names = dict.fromkeys(names)
+    taken = set(own)
+    result: dict[str, str] = {}
+    for name in names:
+        new = name
+        while new in taken or (new != name and new in names):
+            new = f"column_{new}"
+        taken.add(new)
+        result[name] = new
+    return result
+
+
+def renamed(columns: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """The values of columns by the names of `table_names`."""
+    return {names[name]: value for name, value in columns.items()}
+
+
+def pairs_above(vectors: np.ndarray) -> np.ndarray:
+    """About how many pairs have a cosine above each of `CUTS`.
+
+    A sample of 2,048 questions is compared with all; of a list of no more the numbers are exact.
+    """
+    n = len(vectors)
+    sample = np.random.default_rng(0).permutation(n)[:SAMPLE]
+    above = np.zeros(len(CUTS))  # pairs above each
+    for rows in np.split(sample, range(64, len(sample), 64)):
+        scores = vectors[rows] @ vectors.T  # [64, n]
+        scores[np.arange(len(rows)), rows] = 0  # a question with itself
+        counts, _ = np.histogram(scores[scores > CUTS[0]], [*CUTS, np.inf])
+        above += counts[::-1].cumsum()[::-1]
+    return above * n / max(1, len(sample)) / 2
+
+
+def below_threshold(shot: Any, count: int = 50) -> list[tuple[int, int, float]]:
+    """What a threshold may leave out: the most similar pairs that share no group, best first.
+
+    Their order is that of local scaling, where the list needs it (`siamese.groups.local`). They are looked
+    for down to 0.5, or to the cosine above which there are enough of them; each text is in one of them: two
+    places in the list, a cosine. `shot` is `QuestionIndex.grouped`.
+    """
+    labels = np.arange(len(shot.vectors))
+    for number, group in enumerate(shot.groups, start=len(labels)):
+        labels[[member.row for member in group]] = number
+    rows = np.unique(first_places([entry["question"] for entry in shot.entries]))
+    vectors, labels = shot.vectors[rows], labels[rows]
+    sizes = np.bincount(labels, minlength=1)
+    own = int(sizes @ (sizes - 1)) // 2  # pairs that do not count
+    enough = np.flatnonzero(pairs_above(vectors) >= SPARE * count + own)
+    lowest = float(CUTS[enough.max(initial=0)])
+    one, two, cosines, _ = strongest_pairs(vectors, lowest, lambda i, j: labels[i] != labels[j])
+    scores = cosines
+    if weight := ranking_weight(shot.detector, vectors):
+        scores = scaled(vectors, np.stack([one, two], axis=1), cosines, weight)
+    order = np.argsort(-scores, kind="stable")
+    best: list[tuple[int, int, float]] = []
+    named: set[int] = set()
+    for pair in zip(*(side[order].tolist() for side in (rows[one], rows[two], cosines))):
+        if len(best) < count and named.isdisjoint(pair[:2]):
+            named.update(pair[:2])
+            best.append(pair)
+    return best

@@ -1,0 +1,202 @@
+"""The most similar pairs of a list: which of them to ask about, and what the answers fit.
+
+Two numbers are fitted: the weight of local scaling, and from which score on pairs are duplicates. The score
+is a cosine less what `siamese.groups.local` takes off it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Collection, Sequence
+from dataclasses import astuple, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from siamese.errors import DataError
+from siamese.evaluation.bootstrap import bootstrap_interval
+from siamese.evaluation.metrics import check_scores
+from siamese.evaluation.thresholds import fit_threshold
+from siamese.groups.local import WEIGHTS, list_weight, scaled
+from siamese.index.asking import (
+    ENOUGH,
+    best_cut,
+    duplicate_share,
+    log_likelihood,
+    next_rank,
+    pair_key,
+)
+from siamese.nn.nearest import SCORES, cosines_with
+from siamese.reading.clusters import first_places
+from siamese.text.cleaning import folded
+
+QUESTIONS = 2000  # of a list whose pairs are looked at
+PAIRS_OF_EACH = 6  # of these, in the mean: in a short list three times as many pairs as questions
+SPARE = 2  # times as many by cosine, from which the best by each weight are taken
+EACH = np.array(WEIGHTS, np.float32)[:, None]
+PREFERRED = 3.0  # Another weight than the list's must be e^3 times as likely.
+
+
+class Candidate(NamedTuple):
+    """A pair that may be asked about: two rows of `ListPairs.entries`, and their cosine."""
+
+    row1: int
+    row2: int
+    cosine: float
+
+
+@dataclass
+class ListPairs:
+    """The most similar pairs of a list, in their order by each of `WEIGHTS`."""
+
+    entries: list[dict[str, Any]]  # id, question and columns of the list's different questions
+    vectors: np.ndarray  # float32 [questions, d]
+    rows: np.ndarray  # int64 [pairs, 2]
+    scores: np.ndarray  # float32 [weights, pairs]
+    order: np.ndarray  # int64 [weights, count]: the best pairs by each weight, best first
+    weight: float  # that of the list without answers, see `list_weight`
+    row_of: dict[str, int]  # the row of each folded text
+    keys: list[frozenset[str]]  # `pair_key` of the best pairs by `weight`
+
+    @classmethod
+    def of(cls, entries: Sequence[dict[str, Any]], vectors: np.ndarray) -> ListPairs:
+        """Of the questions of an index, float32 [n, d] vectors.
+
+        Texts that are equal but for case, blanks and quotes are one. Of more than 2,000 questions 2,000 are
+        looked at, and their pairs with all.
+        """
+        # The different questions, and those that are looked at.
+        first = np.unique(first_places([entry["question"] for entry in entries]))
+        first = np.array([at for at in first if "\0" not in entries[at]["question"]], np.int64)
+        entries = [entries[at] for at in first]
+        vectors = vectors[first]
+        texts = [folded(entry["question"]) for entry in entries]
+        n = len(entries)
+        some = np.sort(np.random.default_rng(0).permutation(n)[:QUESTIONS])
+
+        # Their pairs; one of two that are looked at counts for both.
+        count = int(PAIRS_OF_EACH * len(some) / (1 + len(some) / max(1, n)))
+        rows, cosines = _best_pairs(vectors, some, SPARE * count)
+        scores = scaled(vectors, rows, cosines, EACH)
+        order = np.argsort(-scores, axis=1, kind="stable")[:, :count]
+
+        # What they are asked and known by.
+        weight = list_weight(vectors)
+        pairs = rows[order[WEIGHTS.index(weight)]].tolist()
+        keys = [frozenset((texts[one], texts[two])) for one, two in pairs]
+        row_of = {text: row for row, text in enumerate(texts)}
+        return cls(entries, vectors, rows, scores, order, weight, row_of, keys)
+
+    def next(
+        self, answers: Any, skipped: Collection[Sequence[str]] = (), start: float = 0.0
+    ) -> Candidate | None:
+        """The pair to ask about next, neither answered nor skipped; None at the end.
+
+        `answers` are `QuestionPairs`; for `start` see `siamese.index.asking.next_rank`.
+        """
+        known = set(map(pair_key, [*zip(answers.question1, answers.question2), *skipped]))
+        left = np.flatnonzero([key not in known for key in self.keys])
+        if not len(left):
+            return None
+        at = WEIGHTS.index(self.weight)
+        rows, labels = self._answered(answers)
+        best = self.order[at]
+        pair = best[next_rank(self._ranks(rows)[at], labels, len(best), left, start)]
+        return Candidate(*self.rows[pair].tolist(), min(1.0, float(self.scores[0, pair])))
+
+    def fitted(self, detector: Any, answers: Any, resamples: int = 200) -> dict[str, Any]:
+        """What answers fit, for `DuplicateDetector.with_fit`: its threshold, curve, and `list_cut`.
+
+        The threshold is the cosine above which F1 over the list's pairs is best by the answers, with a
+        bootstrap interval of so many resamples. Answers of which most are to other pairs fit what
+        `DuplicateDetector.fitted` fits, and so do those of a model that decides by a probability.
+        DataError for answers of one kind, and for fewer than five duplicates.
+        """
+        check_scores(np.zeros(len(answers)), answers.is_duplicate)
+        duplicates = int(answers.is_duplicate.sum())
+        if duplicates < ENOUGH:
+            raise DataError(
+                f"Of {len(answers)} labels only {duplicates} are duplicates; a threshold takes {ENOUGH}."
+            )
+        rows, labels = self._answered(answers)
+        if not ENOUGH <= labels.sum() < len(labels) or 2 * len(labels) < len(answers):
+            return detector.fitted(answers, resamples=resamples).card["threshold_fit"]
+        one, two = self.vectors[rows].swapaxes(0, 1)
+        if detector.measure != "cosine":
+            cosines = detector.part_cosines(one, two)
+            return detector.calibration.refitted(cosines, labels, resamples)
+        curve = None
+        with contextlib.suppress(DataError):  # Duplicates do not have the higher cosines.
+            curve = fit_threshold(cosines_with(one, two), labels, resamples=0).calibration.to_dict()
+        ranks = self._ranks(rows)
+        likely = [log_likelihood(own, labels) for own in ranks]
+        likely[WEIGHTS.index(self.weight)] += PREFERRED
+        best = int(np.argmax(likely))
+        cut = low = high = self._cut(0, ranks[0], labels)
+        if resamples:
+            metric = functools.partial(self._cut, 0)
+            _, low, high = astuple(bootstrap_interval(metric, ranks[0], labels, resamples))
+        return {
+            "threshold": cut,
+            "low": low,
+            "high": high,
+            "pairs": len(answers),
+            "duplicates": duplicates,
+            "calibration": curve,
+            "weight": WEIGHTS[best],
+            "list_threshold": self._cut(best, ranks[best], labels),
+        }
+
+    def _answered(self, answers: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The rows, int64 [n, 2], and labels, bool [n], of the answers to pairs of the list."""
+        texts = (map(folded, side) for side in (answers.question1, answers.question2))
+        sides = (map(self.row_of.get, side) for side in texts)
+        known = [
+            (one, two, label)
+            for one, two, label in zip(*sides, answers.is_duplicate.tolist())
+            if one is not None and two is not None and one != two
+        ]
+        rows = np.array([pair[:2] for pair in known], np.int64).reshape(-1, 2)
+        return rows, np.array([label for *_, label in known], bool)
+
+    def _ranks(self, rows: np.ndarray) -> np.ndarray:
+        """The ranks of pairs of rows by each weight, int64 [weights, n]; below all of them the last."""
+        cosines = np.vecdot(*self.vectors[rows].swapaxes(0, 1))
+        scores = scaled(self.vectors, rows, cosines, EACH)
+        falling = np.take_along_axis(self.scores, self.order, axis=1)
+        # Another product of the same vectors may differ in the last digit.
+        ranks = [np.searchsorted(-own, -some - 1e-6) for own, some in zip(falling, scores)]
+        return np.array(ranks)
+
+    def _cut(self, at: int, ranks: np.ndarray, labels: np.ndarray) -> float:
+        """The score by a weight above which pairs are duplicates: midway to the first that is none."""
+        best = self.order[at]
+        count = best_cut(duplicate_share(ranks, labels, len(best)))
+        ends = self.scores[at, best[count - 1 : count + 1]].astype(np.float64)
+        score = ends.mean() if len(ends) > 1 else ends[0] - 1e-6
+        return float(np.clip(score, -3, 1))
+
+
+def _best_pairs(vectors: np.ndarray, some: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The most similar pairs of some rows with all, each once: rows int64 [m, 2], cosines float32 [m]."""
+    n = len(vectors)
+    is_some = np.isin(np.arange(n), some)
+    pairs = np.zeros((0, 2), np.int64)
+    cosines = np.zeros(0, np.float32)
+    least = -2.0
+    step = max(1, SCORES // 8 // max(1, n))
+    for start in range(0, len(some), step):
+        rows = some[start : start + step]
+        scores = vectors[rows] @ vectors.T  # [step, n]
+        at, other = np.nonzero(scores > least)
+        # A pair of two of the rows comes once, and a question is no pair with itself.
+        is_new = ~is_some[other] | (rows[at] < other)
+        at, other = at[is_new], other[is_new]
+        pairs = np.concatenate([pairs, np.stack([rows[at], other], axis=1)])
+        cosines = np.append(cosines, scores[at, other])
+        if len(cosines) > count:
+            best = np.sort(np.argpartition(-cosines, count)[:count])
+            pairs, cosines = pairs[best], cosines[best]
+            least = float(cosines.min())
+    return pairs, cosines

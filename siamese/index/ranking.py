@@ -1,0 +1,151 @@
+"""The hits of a question in their order: by the vectors, by words (BM25), or by both.
+
+An index stores the numbers of each question's stems. How rare a stem is, and how long a question usually
+is, are counted over all questions whenever one is asked, so that what was added counts at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from siamese.nn.nearest import best_rows, cosines_with, top_k
+from siamese.text.cleaning import LONGEST_TEXT, folded
+
+MODES = ("hybrid", "vectors", "words")  # of a search's order
+DEPTH = 300  # rows of each list that are joined, at least
+# Of the cosine, chosen on Quora's validation rows: of a model with an encoder, and of a tower alone.
+ENCODER_VECTOR_WEIGHT, VECTOR_WEIGHT = 0.75, 0.6
+K1, B = 1.2, 0.75  # how soon more of one word adds nothing; how much a long question loses
+
+_WORD = re.compile(r"\w+")
+
+
+class Hit(NamedTuple):
+    """An old question, with its similarity (cosine) to the new one."""
+
+    id: str
+    question: str
+    similarity: float
+    probability: float | None  # None where the model has no calibration
+    is_duplicate: bool
+    columns: dict[str, Any]
+
+
+# ---- Words ----
+
+
+def words_in(text: str) -> list[str]:
+    """The words that are counted, folded and stemmed, in order.
+
+    The stemmer is Snowball's for English (Porter2); it leaves words of other scripts as they are.
+
+    Example:
+      >>> words_in("Which cities' parks?")
+      ['which', 'citi', 'park']
+    """
+    return stems_of([folded(text)])[0]
+
+
+def stems_of(texts: Iterable[str]) -> list[list[str]]:
+    """`words_in` of texts that are folded already."""
+    import Stemmer  # Not at the top: only searches by words need it.
+
+    rows = list(map(_WORD.findall, texts, repeat(0), repeat(LONGEST_TEXT)))
+    words = list({word for row in rows for word in row})
+    # A stemmer of its own, since it holds the word it works on.
+    stem_of = dict(zip(words, Stemmer.Stemmer("english").stemWords(words)))
+    return [[stem_of[word] for word in row] for row in rows]
+
+
+class WordCounts(NamedTuple):
+    """How often each stem stands in each of some rows."""
+
+    starts: np.ndarray  # int64 [stems + 1]: where each stem begins in the next two
+    rows: np.ndarray  # the rows that have it, rising
+    counts: np.ndarray  # float32: how often each has it
+    lengths: np.ndarray  # float32 [rows]: the words of each row
+
+    @classmethod
+    def of(cls, stems: np.ndarray, lengths: np.ndarray) -> WordCounts:
+        """Of the numbers of all rows' stems, int32 [words], and how many each row has, int [rows]."""
+        n = max(len(lengths), 1)
+        rows = np.repeat(np.arange(len(lengths)), lengths)
+        keys, counts = np.unique(stems.astype(np.int64) * n + rows, return_counts=True)
+        numbers, rows = np.divmod(keys, n)
+        starts = np.append(0, np.cumsum(np.bincount(numbers)))
+        rows, counts = rows.astype(np.int32), counts.astype(np.float32)
+        return cls(starts, rows, counts, lengths.astype(np.float32))
+
+
+def bm25(words: WordCounts, stems: Sequence[int]) -> np.ndarray:
+    """BM25 of every row for a question, float32 [rows]; 0 for those that share no word with it.
+
+    score = sum over the question's words of idf * c (k1 + 1) / (c + k1 (1 - b + b length / mean length)),
+    c being how often the word stands in the row, and idf = log(1 + (n - rows with it + 0.5) /
+    (rows with it + 0.5)). k1 = 1.2, b = 0.75. Source: Robertson and Zaragoza (2009), The Probabilistic
+    Relevance Framework, section 3; with Lucene's idf, which is never negative.
+
+    `stems` are the numbers of the question's stems; one repeated counts twice.
+    """
+    starts, all_rows, counts, lengths = words
+    n, scores = len(lengths), np.zeros(len(lengths), np.float32)
+    mean = max(float(lengths.sum(dtype=np.float64)) / max(n, 1), 1e-9)
+    saturation = K1 * (1 - B) + K1 * B / mean * lengths
+    for number, repeats in zip(*np.unique(np.asarray(stems, np.int64), return_counts=True)):
+        if number + 1 < len(starts):
+            column = slice(*starts[number : number + 2])
+            rows, c = all_rows[column], counts[column]
+            idf = np.log1p((n - len(rows) + 0.5) / (len(rows) + 0.5)) * repeats * (K1 + 1)
+            scores[rows] += np.float32(idf) * c / (c + saturation[rows])
+    return scores
+
+
+def joined_scores(cosines: np.ndarray, scores: np.ndarray, weight: float) -> np.ndarray:
+    """Cosine and BM25 of some rows as one number: w * z(cosine) + (1 - w) * z(BM25), float64 [rows].
+
+    w is the weight; z is a value less the mean of these rows, divided by their standard deviation.
+    """
+
+    def z(values: np.ndarray) -> np.ndarray:
+        values = values.astype(np.float64)
+        deviation = values.std() if len(values) else 0
+        return (values - values.mean()) / deviation if deviation > 1e-9 else np.zeros(len(values))
+
+    return weight * z(cosines) + (1 - weight) * z(scores)
+
+
+# ---- Hits ----
+
+
+def ranked(
+    state: Any, queries: np.ndarray, stems: list[np.ndarray], k: int, mode: str, weight: float
+) -> Iterator[np.ndarray]:
+    """The places of the k hits of each query, best first, int64.
+
+    Of a hybrid search both lists are as long as `DEPTH` or k; their union is ranked, all of it, by BM25 and
+    cosine, with its `weight`.
+
+    `state` is what is searched (`siamese.index.rows.State`), `queries` are float32 [queries, d],
+    `stems` the numbers of each one's stems.
+    """
+    depth = max(k, DEPTH) if mode == "hybrid" else k
+    by_vector = np.zeros((len(queries), 0), np.int64)
+    if mode != "words":
+        by_vector, _ = top_k(state.vectors, queries, depth)
+    for query, numbers, places in zip(queries, stems, by_vector):
+        places = places if query.any() else places[:0]  # Words alone find, where it has no vector.
+        if mode != "vectors":
+            scores = bm25(state.words, numbers)
+            worded = best_rows(scores, depth, least=1e-30)
+            union = sorted({*places.tolist(), *worded.tolist()})
+            places = worded if mode == "words" else np.array(union, np.int64)
+        if mode == "hybrid":
+            cosines = cosines_with(state.vectors[places], query)
+            joined = joined_scores(cosines, scores[places], weight)
+            places = places[np.lexsort((places, -cosines, -joined))]
+        yield places[:k]

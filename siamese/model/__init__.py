@@ -1,0 +1,1 @@
+"""The detector: an encoder and a threshold, with its file and its explanations."""

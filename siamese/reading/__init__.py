@@ -1,0 +1,1 @@
+"""Reading questions and labelled pairs from files and tables."""

@@ -1,0 +1,335 @@
+"""Reading a list of questions: their texts, ids and other columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from shlex import quote
+from typing import Any
+
+from siamese.errors import DataError
+from siamese.reading.columns import Parts, read_spec, shown_names
+from siamese.reading.report import ReadReport
+from siamese.reading.rows import Rows, open_rows
+from siamese.reading.tables import id_text, json_value
+from siamese.text.cleaning import cleaned, has_words
+from siamese.text.names import (
+    ALL_ID_NAMES,
+    BODY_NAMES,
+    ID_NAMES,
+    QUESTION_NAMES,
+    SUBJECT_NAMES,
+    TITLE_NAMES,
+    USUAL_NAMES,
+    columns_named,
+    is_named,
+    normal_name,
+    question_columns,
+)
+from siamese.text.repeated import Repeated, find_repeated, repetition_note
+from siamese.text.wrapping import plain, plain_lines
+
+PAIR_NAMES = ("question1", "question2")
+SENTENCE_ENDS = ".?!:;,…。？！：；、，؟"
+MOST_RECENT = 4_096  # texts that are compared with the next one
+SHORT = 1_000  # characters; longer texts are seldom equal
+BODY_WORDS = 50  # of title and body, the first words that count
+
+
+@dataclass
+class QuestionList:
+    """Questions as they were read."""
+
+    report: ReadReport  # the rows that were left out
+    questions: list[str]  # the texts
+    # The file's own ids; where it has none, the numbers of its data rows from 0, rows that were left out
+    # counted (of a file of pairs the questions are counted).
+    ids: list[str]
+    has_ids: bool  # whether they are the file's own
+    # The other columns of each question (and those that were joined), as JSON values, or None where there
+    # are none. Columns of one name are a list of their values.
+    columns: list[dict[str, Any]] | None
+    rows: list[int]  # the number of each question's data row from 0
+    column: str  # the columns of the questions, as `read_questions` takes them
+    # What is compared of each question: without what the list repeats, and of joined columns without mail
+    # and markup, a sentence each. The question itself where it is the same.
+    compared: list[str]
+    repeated: Repeated  # what was left out of them, since many texts have it
+
+
+def read_questions(
+    source: Any,
+    *,
+    column: str | None = None,
+    id_column: str | None = None,
+    encoding: str | None = None,
+    bad_rows: str = "refuse",
+    keep_repeated: bool = False,
+    repeated: Mapping[str, Any] | None = None,
+) -> QuestionList:
+    """Reads a list of questions; the content decides the format.
+
+    Args:
+      source: a path, '-' for standard input, or a table in memory (a DataFrame, a dict of columns, ...).
+        CSV and tab-separated text have a header; JSON Lines have one object on each line; in any other text
+        each line is a question. A file of pairs (question1, question2) gives its distinct questions.
+      column: the column with the questions; None for question, text, title, ..., and for "title+body:50"
+        where there is a body beside the title, subject or summary. "title+body" joins columns, and of
+        "title+body:50" the first 50 words count.
+      id_column: the column with the ids; None for id, qid, ...
+      encoding: of the text; UTF-8 where None.
+      bad_rows: 'refuse' a file with a row that cannot be read, or 'skip' such rows and count them.
+      keep_repeated: compare what many texts have, too: lines in more than 1 % of them (all digits
+        count as 0), such as signatures, and tags before or after titles; and of joined columns greetings,
+        sign-offs and quoted mail. All this is left out of what is compared, never of what is shown.
+      repeated: what an earlier list left out (`Repeated.to_json`), in place of what this list repeats.
+
+    DataError for a file that cannot be read so, with the file and line; ArgumentError for another word for
+    `bad_rows`, or an unknown encoding.
+
+    Example:
+      >>> table = {"id": [7, 8, 9], "question": ["How far?", "", "Who?"], "by": ["me", "", "you"]}
+      >>> result = read_questions(table)
+      >>> result.questions, result.ids, result.columns, result.report.count("empty")
+      (['How far?', 'Who?'], ['7', '9'], [{'by': 'me'}, {'by': 'you'}], 1)
+    """
+    column, id_column = (name if name is None else str(name) for name in (column, id_column))
+    known = () if column else (*QUESTION_NAMES, *PAIR_NAMES, *ALL_ID_NAMES)
+    asked = [column, id_column]
+    with open_rows(source, bad_rows, names=known, specs=asked, encoding=encoding) as rows:
+        shown, parts = _question_parts(rows, column)
+        key = rows.column(id_column) if id_column else rows.first_column(ID_NAMES)
+        is_likely = key is None
+        key = key or rows.first_column(ALL_ID_NAMES)
+        key = key if parts else None
+        known_repeated = None if repeated is None else Repeated.from_json(repeated)
+        if parts:
+            entries, key, left_out = _entries(
+                rows, parts, key, is_likely, keep_repeated, known_repeated
+            )
+        else:
+            entries, left_out = _pair_entries(rows), Repeated()
+    report = rows.report
+    if not report.rows:
+        raise DataError(f"{report.path} has no rows.")
+    if not entries.texts:
+        raise DataError(f"{report.path} has no usable question.\n{report}")
+    return QuestionList(
+        report,
+        entries.texts,
+        entries.ids,
+        key is not None,
+        entries.columns(),
+        entries.rows,
+        shown,
+        entries.compared,
+        left_out,
+    )
+
+
+def read_ids(
+    source: Any, *, id_column: str | None = None, **options: Any
+) -> tuple[list[str], ReadReport]:
+    """Reads a list of ids: a table's column of ids, or text with one on each line.
+
+    Options, errors: `encoding` and `bad_rows` as of `read_questions`.
+    """
+    with open_rows(source, names=ALL_ID_NAMES, specs=[id_column], **options) as rows:
+        named = rows.first_column(ID_NAMES) or rows.first_column(ALL_ID_NAMES)
+        usual = rows.header[0] if rows.is_plain else named
+        key = rows.column(id_column or usual or "id")
+        ids = []
+        for line, _, row in rows:
+            if own := re.sub('^"(.*)"$', r"\1", id_text(row.get(key))):  # as a spreadsheet saves it
+                ids.append(own)
+            elif not rows.is_plain:
+                rows.report.bad_row(line, f"no {key}.")
+        rows.report.forget("empty")  # A blank line between ids means nothing.
+    return ids, rows.report
+
+
+class RecentTexts:
+    """Equal texts as one string, so that a small file of many equal rows takes little memory."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+
+    def of(self, text: str) -> str:
+        """The string of an equal text that was here lately, or this one."""
+        if len(text) > SHORT:
+            return text
+        if len(self._texts) >= MOST_RECENT:
+            self._texts.clear()
+        return self._texts.setdefault(text, text)
+
+
+@dataclass
+class Entries:
+    """The questions of a list, column by column."""
+
+    texts: list[str] = field(default_factory=list)
+    ids: list[str] = field(default_factory=list)
+    others: list[dict[str, Any] | None] = field(default_factory=list)  # the other columns
+    rows: list[int] = field(default_factory=list)  # the data rows
+    compared: list[str] = field(default_factory=list)  # what is compared of each
+
+    def add(self, text: str, own: str, others: dict[str, Any], row: int) -> None:
+        """Adds a question; what is compared of it comes later."""
+        self.texts.append(text)
+        self.ids.append(own)
+        self.others.append(others or None)
+        self.rows.append(row)
+
+    def drop_column(self, name: str) -> None:
+        """Takes a column out of the others."""
+        for others in self.others:
+            if others:
+                others.pop(name, None)
+
+    def columns(self) -> list[dict[str, Any]] | None:
+        """The other columns of each question; None where no question has any."""
+        return [others or {} for others in self.others] if any(self.others) else None
+
+
+def _pair_entries(rows: Rows) -> Entries:
+    """The distinct questions of a file of pairs."""
+    sides = [Parts([rows.column(name)]) for name in PAIR_NAMES]
+    known: set[str] = set()
+    entries = Entries()
+    for line, number, row in rows:
+        new = [text for text in dict.fromkeys(rows.pair(line, row, sides)) if text not in known]
+        good = [text for text in new if has_words(cleaned(text))]
+        known.update(new)
+        rows.report.add("wordless", [line] * (len(good) < len(new)))
+        for text in good:
+            entries.add(text, str(len(entries.texts)), {}, number)
+    entries.compared = list(entries.texts)
+    return entries
+
+
+def _entries(
+    rows: Rows,
+    parts: Parts,
+    key: str | None,
+    is_likely: bool,
+    keeps: bool,
+    earlier: Repeated | None,
+) -> tuple[Entries, str | None, Repeated]:
+    """The rows with a question, the column of their ids, and what many of them repeat.
+
+    A column that is a likely one of ids holds none where a value is missing or occurs twice.
+    """
+    is_joined = len(parts.columns) > 1 or parts.words  # Joined columns stay whole, too.
+    known: set[str] = set()  # ids
+    recent = RecentTexts()
+    entries = Entries()
+    cells: list[list[str]] = [[] for _ in parts.columns]
+    used = set() if is_joined else set(parts.columns)
+    if key and not is_likely:
+        used.add(key)
+    for line, number, row in rows:
+        text = recent.of(rows.question(line, row, parts))
+        if not text:
+            continue
+        own = id_text(row.get(key)) if key else str(number)
+        # No model has a vector of markup alone; the first words of a text are cleaned.
+        if not has_words(text if parts.words else cleaned(text)):
+            rows.report.add("wordless", [line])
+        elif not is_likely and (not own or own in known):
+            what = f"the id {own!r} stands in an earlier row." if own else f"no {key}."
+            rows.report.bad_row(line, what)
+        else:
+            if key:
+                known.add(own)
+            others = {n: json_value(v) for n, v in row.items() if n not in used}
+            entries.add(text, own, others, number)
+            for column, name in zip(cells, parts.columns):
+                column.append(recent.of(row.get(name) or ""))
+    if is_likely and key:
+        if len(known) < len(entries.texts) or "" in known:
+            rows.report.notes.append(
+                f"{key} holds no ids, since rows lack it or have the same; --id-column names such a column"
+            )
+            key = None
+            entries.ids = list(map(str, entries.rows))
+        else:
+            entries.drop_column(key)
+    entries.compared, repeated = _compared(rows, parts, entries.texts, cells, keeps, earlier)
+    return entries, key, repeated
+
+
+def _compared(
+    rows: Rows,
+    parts: Parts,
+    texts: list[str],
+    cells: list[list[str]],
+    keeps: bool,
+    earlier: Repeated | None,
+) -> tuple[list[str], Repeated]:
+    """What is compared of each question, and what the list repeats, with a note on it."""
+    if keeps:
+        return list(texts), Repeated()
+    is_joined = len(parts.columns) > 1 or parts.words
+    repeated = Repeated()
+    columns = []
+    for name, column in zip(parts.columns, cells):
+        # What mail repeats, such as quoted headers, is known by its rules, and goes as a whole.
+        column = list(map(plain if is_joined else plain_lines, column))
+        own = find_repeated(column) if earlier is None else earlier
+        if own:
+            if earlier is None:
+                rows.report.notes.append(repetition_note(name, own, len(column)))
+            column = list(map(own.without, column))
+            repeated.update(own)
+        columns.append(column)
+    if not is_joined:
+        return columns[0], repeated
+    joined = [" ".join(_sentences(row).split()[: parts.words]) for row in zip(*columns)]
+    return [text if has_words(text) else whole for text, whole in zip(joined, texts)], repeated
+
+
+def _sentences(texts: Sequence[str]) -> str:
+    """Texts in a row, each with a mark at its end: an encoder reads a title as a sentence of its own."""
+    full = [text.strip() for text in texts if text.strip()]
+    ended = [text if text[-1] in SENTENCE_ENDS else f"{text}." for text in full[:-1]]
+    return " ".join([*ended, *full[-1:]])
+
+
+def _question_parts(rows: Rows, column: str | None) -> tuple[str, Parts | None]:
+    """What makes a question, as it is shown and taken apart; no parts of a file of pairs."""
+    header = rows.header
+    if column:
+        return column, rows.parts(column)
+    if rows.is_plain:
+        return "each line", Parts(header)
+    names = question_columns(header)
+    if len(names) == 1 and is_named(names[0], ("text",)):  # Beside a subject it is the body.
+        names = [*columns_named(SUBJECT_NAMES, header)[:1], *names]
+        bodies = names[1:]
+    elif len(names) == 1 and is_named(names[0], TITLE_NAMES):
+        bodies = columns_named(BODY_NAMES, header)
+        names += bodies
+    else:
+        bodies = []
+    if len(bodies) == 1:
+        # Chosen on a made forum, where whole bodies drown the question: benchmarks/results/forum.json.
+        parts = Parts(list(map(rows.column, names)), BODY_WORDS)
+        return f"{'+'.join(names)}:{BODY_WORDS}", parts
+    if len(names) > 1:
+        both = "+".join(names)
+        is_read = read_spec(both, header) == Parts(names)  # A name may have a + itself.
+        joined = f", or join them with --column {quote(both)}" * is_read
+        raise DataError(
+            f"{rows.where}: {' and '.join(names)} may each hold the questions. Name one with --column "
+            f"{quote(names[0])}{joined} (in Python: column=)."
+        )
+    if names:
+        return names[0], Parts([rows.column(names[0])])
+    if not set(PAIR_NAMES) <= set(map(normal_name, header)):
+        raise DataError(
+            f"{rows.where}: no column named {', '.join(USUAL_NAMES)}, subject or summary; the "
+            f"columns: {shown_names(header)}. Name yours with --column (in Python: column=), or write "
+            "a header line."
+        )
+    return " and ".join(PAIR_NAMES), None

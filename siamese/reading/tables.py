@@ -1,0 +1,196 @@
+"""Tables that are not text: Parquet, Excel workbooks, tables in memory; values that JSON has."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import itertools
+import math
+import os
+import pickle
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from siamese.errors import DataError
+from siamese.reading import sheets
+from siamese.text.lists import arrow_values, memory_columns
+
+LARGEST_UNPACKED = 1 << 30  # bytes of all parts of a workbook
+MOST_MEMORY = sheets.MOST_MEMORY
+MOST_DEPTH = 100  # of lists and dicts inside each other; Python gives up at some 500
+CONTAINERS = (Mapping, list, tuple, set)
+TOO_DEEP = f"is nested more than {MOST_DEPTH} deep."
+Table = tuple[list[str], Iterator[tuple[int, list]]]  # header, rows with their numbers
+
+
+def parquet_table(file: BinaryIO, name: str) -> Table:
+    """A Parquet file; its rows are counted from 1."""
+    import pyarrow.parquet
+
+    parquet = pyarrow.parquet.ParquetFile(file)
+    return parquet.schema_arrow.names, enumerate(parquet_rows(parquet, name), 1)
+
+
+def parquet_rows(parquet: Any, name: str) -> Iterator[list]:
+    """The rows of a Parquet file; DataError where all values would take more than `MOST_MEMORY`."""
+    import pyarrow
+
+    size = 0
+    for batch in parquet.iter_batches(batch_size=256):  # rows in memory at once
+        is_dictionary = pyarrow.types.is_dictionary
+        columns = [c.dictionary_decode() if is_dictionary(c.type) else c for c in batch.columns]
+        size += sum(map(_python_size, columns))
+        if size > MOST_MEMORY:
+            what = f"needs more than {MOST_MEMORY >> 30} GB of memory to be read"
+            raise DataError(f"{name} {what}. Save the columns that you need, in several files.")
+        yield from map(list, zip(*map(arrow_values, columns)))
+
+
+def _python_size(column: Any) -> int:
+    """About how many bytes the values of a column of pyarrow take in Python."""
+    import pyarrow
+
+    each = 8 if pyarrow.types.is_nested(column.type) else 1  # A number of a list takes some 32.
+    return 64 * len(column) + each * column.nbytes
+
+
+def workbook_table(file: BinaryIO, name: str) -> Table:
+    """An Excel workbook with one filled sheet; its rows are counted as there.
+
+    A row without text below the header is a row: calamine has "" for an error such as #N/A, too.
+    """
+    check_unpacked_size(file, name)
+    names, rows = sheets_of(file, name)
+    if len(names) != 1:
+        what = f"holds several sheets ({', '.join(names)}); save one as a file of its own"
+        raise DataError(f"{name} {what if names else 'is empty'}.")
+    (row, header), *body = rows
+    first = list(itertools.dropwhile(sheets.is_blank, body))[:5]
+    filled = [sum(cell != "" for cell in cells) for _, cells in ((row, header), *first)]
+    if 2 * filled[0] <= max(filled):
+        raise DataError(f"{name}, row {row} names few columns. Name all, or delete this row.")
+    cells = ((at, [None if cell == "" else as_whole(cell) for cell in row]) for at, row in body)
+    return list(map(str, map(as_whole, header))), cells
+
+
+def check_unpacked_size(file: BinaryIO, name: str) -> None:
+    """DataError for a workbook that says it is more than `LARGEST_UNPACKED` bytes when unpacked."""
+    with contextlib.suppress(zipfile.BadZipFile):  # .xls is no archive.
+        parts = zipfile.ZipFile(file).infolist()
+        if sum(part.file_size for part in parts) > LARGEST_UNPACKED:
+            size = f"{LARGEST_UNPACKED >> 20:,} million bytes"
+            raise DataError(f"{name} has more than {size} when unpacked. Save it as CSV.")
+    file.seek(0)
+
+
+def sheets_of(file: BinaryIO, name: str) -> tuple[list[str], list[sheets.Row]]:
+    """The names of a workbook's filled sheets, and the rows of the one: see `sheets`."""
+    if importlib.util.find_spec("python_calamine") is None:
+        raise ModuleNotFoundError(name="python_calamine")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    is_on_disk = not isinstance(file, io.BytesIO)
+    reading = subprocess.Popen(
+        [sys.executable, "-P", sheets.__file__],
+        stdin=file if is_on_disk else subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment,
+    )
+    parts: list[Any] = []
+    output: Any = reading.stdout
+    try:
+        if reading.stdin is not None:
+            with contextlib.suppress(BrokenPipeError), reading.stdin:
+                reading.stdin.write(file.read())
+        with contextlib.suppress(EOFError, pickle.UnpicklingError):  # It may have been stopped.
+            while True:
+                parts.append(pickle.load(output))
+        reading.wait()
+    finally:
+        reading.kill()
+        output.close()
+        reading.wait()
+    if reading.returncode:
+        raise DataError(
+            f"{name} needs more than {MOST_MEMORY >> 30} GB of memory to be read: a cell far from "
+            "the others makes a sheet large, and so do very long texts. Delete what is not in the table, "
+            "or save it as CSV."
+        )
+    names, *rest = parts
+    if isinstance(names, str):
+        raise DataError(f"{name} cannot be read ({names}). It is damaged. Unpack an archive first.")
+    return names, [row for rows in rest for row in rows]
+
+
+def memory_table(table: Any, name: str) -> Table:
+    """A table in memory; its rows are counted from 1. A named index of pandas is a column too."""
+    names, columns = memory_columns(table, name)
+    index: Any = getattr(table, "index", None)
+    for at, level in enumerate(getattr(index, "names", ())):
+        if level is not None and str(level) not in names:
+            names, columns = [*names, str(level)], [*columns, index.get_level_values(at).to_list()]
+    rows = ([None if _is_missing(value) else value for value in row] for row in zip(*columns))
+    return names, enumerate(rows, 1)
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a value is NaN, or what pandas has in its place."""
+    is_nan = isinstance(value, (float, np.datetime64, np.timedelta64)) and value != value
+    return is_nan or type(value).__name__ in ("NAType", "NaTType")
+
+
+def as_whole(value: Any) -> Any:
+    """A whole float, as sheets, pandas and JSON have them, as a whole number; others as they are."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def is_deep(value: Any) -> bool:
+    """Whether a value holds lists or dicts inside each other more than `MOST_DEPTH` times."""
+    values = [value]
+    for _ in range(MOST_DEPTH + 1):
+        nested = [inner for inner in values if isinstance(inner, CONTAINERS)]
+        if not nested:
+            return False
+        parts = (inner.values() if isinstance(inner, Mapping) else inner for inner in nested)
+        values = list(itertools.chain.from_iterable(parts))
+    return True
+
+
+def json_value(value: Any) -> Any:
+    """A value that JSON has: dates and times become ISO 8601 text, NaN and infinity None, others text.
+
+    DataError for one that `is_deep`.
+    """
+    if value is None or isinstance(value, (str, int)):  # as most are
+        return value
+    if is_deep(value):
+        raise DataError(f"A value {TOO_DEEP} Write it as text.")
+    return _json_value(value)
+
+
+def _json_value(value: Any) -> Any:
+    if value is None or isinstance(value, (str, int)):
+        return value
+    if _is_missing(value) or isinstance(value, float):
+        return float(value) if isinstance(value, float) and math.isfinite(value) else None
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    if isinstance(value, Mapping):
+        return {str(name): _json_value(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple, set)):
+        return list(map(_json_value, value))
+    if isinstance(value, (np.number, np.bool_, np.ndarray)) and value.dtype.kind not in "mM":
+        return json_value(value.tolist())
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+def id_text(value: Any) -> str:
+    """An id as text; empty where it is missing. Whole floats, as pandas has them, lose their .0."""
+    value = as_whole(json_value(value))
+    return "" if value is None else str(value).strip()

@@ -1,1 +1,0 @@
-"""Answers: the detector, the index of questions, groups of duplicates, explanations."""

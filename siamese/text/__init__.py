@@ -1,0 +1,1 @@
+"""Texts: cleaned, folded, cut into words, and shown."""

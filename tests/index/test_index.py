@@ -1,0 +1,558 @@
+"""QuestionIndex: a dict and an index built anew are the reference; damage, connections."""
+
+import datetime
+import json
+import os
+import random
+import shutil
+import sqlite3
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from programs import mounted_tmpfs
+from small_models import ODD, make_detector, make_mixed_detector, random_questions
+
+from benchmarks import faults
+from siamese import QuestionPairs
+from siamese.errors import ArgumentError, CheckpointError, DataError, SiameseError
+from siamese.groups.grouping import duplicate_groups, groups_of
+from siamese.groups.linkage import average_linkage
+from siamese.groups.local import local_means
+from siamese.index import QuestionIndex
+from siamese.model.detector import DuplicateDetector
+from siamese.nn.ragged import Ragged
+
+FIT = {"threshold": 0.123, "calibration": None, "threshold_from": "labels"}
+
+
+@pytest.fixture(scope="module")
+def detector():
+    return make_detector()
+
+
+@pytest.fixture
+def path(detector, tmp_path):
+    QuestionIndex.build(detector, ["how far"], path=tmp_path / "i").close()
+    return tmp_path / "i"
+
+
+def contents(index):
+    return {entry["id"]: entry["question"] for entry in index.entries}
+
+
+def ids_of(index, *args, **options):
+    entries, groups = index.entries, index.grouped(*args, **options).groups
+    return {frozenset(entries[m.row]["id"] for m in group) for group in groups}
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_empty_index_finds_nothing(detector, tmp_path, in_memory):
+    index = QuestionIndex.build(detector, [], path=None if in_memory else tmp_path / "i")
+    assert index.search("how far") == [] and index.search(["how", "far"], k=3) == [[], []]
+    assert len(index) == 0 and index.entries == index.grouped().groups == []
+    assert index.add([]) == index.add([], ids=[], columns=[]) == ([], 0, 0, 0)
+    index.add(["how far"])
+    assert index.search("how far")[0].similarity == pytest.approx(1, abs=1e-6)
+
+
+def test_what_cannot_be_asked_or_stored_is_refused(detector):
+    index = QuestionIndex.build(detector, ["how", "far"], ids=["a", 7])
+    assert [len(hits) for hits in index.search(["how", "\n\t"])] == [2, 0]
+    with pytest.raises(ArgumentError, match="takes a list of questions, not 'a"):
+        QuestionIndex.build(detector, "a.csv")
+    with pytest.raises(DataError, match=r"Question 1 \(from 0\) has no words"):
+        index.add(["how old", " "])
+    for k in (0, True, 2.5, None):
+        with pytest.raises(ArgumentError, match="k must be"):
+            index.search("how", k=k)
+    for ids, error, message in (
+        (["b", "b"], DataError, "stands there 2 times"), ([7, "7"], DataError, "'7' stands there"),
+        ([1.5, 2], DataError, "An id must be"), ([True, 2], DataError, "An id must be"),
+        (["a"], ArgumentError, "1 ids for 2"), (["a\0", "b"], DataError, "An id must be"),
+        ([" ", "b"], DataError, "blank"), (12, ArgumentError, "must be a list"),
+        ((i for i in "abc"), ArgumentError, "3 ids for 2"),
+        ("xy", ArgumentError, "ids must be a list.*'xy'"), ({"a", "b"}, ArgumentError, "a list"),
+        ({"id": [7], "n": [1]}, ArgumentError, "ids must be a list"),
+    ):  # fmt: skip
+        with pytest.raises(error, match=message):
+            index.add(["rice", "cook"], ids=ids)
+    with pytest.raises(DataError, match="columns must hold a dict of each question, not 1"):
+        index.add(["rice"], columns=[1])
+    assert index.add(["old", "age"]).ids == ["8", "9"]
+    with pytest.raises(ArgumentError, match="id '57'"):
+        index.remove(["9", 57])
+    for none in (None, 9.0, [True], b"9"):
+        with pytest.raises(DataError, match="An id must be"):
+            index.remove(none)
+    assert len(index) == 4 and index.remove(np.int64(9)) == 1 and len(index) == 3
+    assert index.add("rice").ids == ["10"]
+
+
+NUMBERS = {
+    "seventeen nines": "9" * 17,
+    "eighteen nines": "9" * 18,
+    "nineteen nines": "9" * 19,
+    "the first number of eighteen digits": "1" + "0" * 17,
+    "twenty digits": "12345678901234567890",
+    "more digits than Python reads": "9" * 5000,
+    "leading zeros": "007",
+    "a negative number": "-5",
+    "other digits": "٩٩",
+    "a superscript": "²",
+    "a number with a point": "4.0",
+    "the next number": "1",
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_additions_without_ids_get_free_numbers(detector, tmp_path, name, in_memory):
+    path = None if in_memory else tmp_path / "i"
+    stored = NUMBERS[name]
+    with QuestionIndex.build(detector, ["how far"], ids=[stored], path=path) as index:
+        for text in ("rice", "cook", "best way"):
+            assert index.add(text).added == 1
+        index.add(["age", "old"], ids=[str(2 + int(index.entries[-1]["id"])), "x"])
+        index.add(["what is", "the way", "learn"])
+        ids = [entry["id"] for entry in index.entries]
+        assert len({*ids}) == len(ids) == 9
+        index.remove(ids[1:])
+        assert not {*index.add(["rice", "cook"]).ids} & {*ids}
+
+
+SHARED = {
+    "vectors": lambda index: index.vectors,
+    "one vector": lambda index: index.vectors[0],
+    "a snapshot's vectors": lambda index: index.snapshot().vectors,
+    "the vectors of groups": lambda index: index.grouped(0.9).vectors,
+    "the weights of the tower": lambda index: index.detector.weights["embedding"],
+    "the head": lambda index: index.detector.head,
+    "rows of tokens": lambda index: Ragged.from_lists([[1, 2], [3]]).values,
+    "one row of tokens": lambda index: Ragged.from_lists([[1, 2], [3]])[0],
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+@pytest.mark.parametrize("state", ["built", "opened", "added", "removed"])
+def test_what_others_read_cannot_be_overwritten(tmp_path, name, state):
+    detector = make_mixed_detector()
+    head = np.eye(26, dtype=np.float32)
+    shares = {"encoder": 0.5, "head": 0.3, "tower": 0.2}
+    parts = detector.weights, detector.vocabulary, detector.tower
+    detector = DuplicateDetector(*parts, encoder=detector.encoder, head=head, shares=shares)
+    with QuestionIndex.build(detector, random_questions(9), path=tmp_path / "i") as index:
+        if state == "opened":
+            index = QuestionIndex.open(tmp_path / "i", detector)
+        if state in ("added", "removed"):
+            index.add("how far is it")
+        if state == "removed":
+            index.remove(["3"])
+        before = index.search("how far", k=3)
+        array = SHARED[name](index)
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+        head[:] = 0  # The model keeps its own.
+        assert index.search("how far", k=3) == before
+        assert detector.similarity("how far", "how far") == pytest.approx(1, abs=1e-5)
+        index.close()
+
+
+def test_what_an_index_returns_is_the_caller_s_own(detector):
+    reading = {"compared": "title", "repeated": {"lines": {"a line": 9}}}
+    index = QuestionIndex.build(
+        detector, ["how far", "rice"], columns=[{"n": [1]}] * 2, reading=reading
+    )
+    index.reading["repeated"]["lines"].clear()
+    index.entries[0]["columns"]["n"].append(2)
+    index.entries.clear()
+    index.search("rice")[0].columns["n"].append(3)
+    index.snapshot().entries.clear()
+    index.grouped(-0.9).groups.clear()
+    index.answers().question1.append("rice")
+    assert index.reading == reading and len(index.answers()) == 0
+    assert index.entries == [
+        {"id": str(n), "question": text, "columns": {"n": [1]}}
+        for n, text in enumerate(["how far", "rice"])
+    ]
+    assert index.grouped().groups
+
+
+def test_two_that_number_the_questions_of_one_index(detector, path):
+    one, two = (QuestionIndex.open(path, detector) for _ in range(2))
+    one.add("rice", ids=["9" * 17])
+    for index, text in zip([one, two] * 3, random_questions(6)):
+        index.add(text)
+    ids = [entry["id"] for entry in one.entries]
+    assert len({*ids}) == len(ids) == len(two)
+
+
+def test_odd_questions_ids_and_columns_survive(detector, tmp_path):
+    odd = [text for text in ODD.values() if text.strip()]
+    valid = [text.encode("utf-8", "replace").decode() for text in odd]  # no half surrogate pairs
+    day, text = datetime.date(2026, 1, 2), "2026-01-02"
+    given = [{"who": "ä", "n": i, "": [None, 1.5], "day": day} for i in range(len(odd))]
+    columns = [own | {"day": text} for own in given]
+    ids = [f"q{i}é\n'" if i % 2 else i for i in range(len(odd))]
+    QuestionIndex.build(detector, odd, ids=ids, columns=given, path=tmp_path / "i").close()
+    index = QuestionIndex.open(tmp_path / "i", detector)
+    expected = {i: (text, own) for i, text, own in zip(map(str, ids), valid, columns)}
+    for text, hits in zip(valid, index.search(valid, k=50)):
+        assert {hit.id: (hit.question, hit.columns) for hit in hits} == expected
+        assert text in [hit.question for hit in hits if hit.similarity > 0.98]
+
+
+def test_new_columns_leave_row_group_and_answers(detector, tmp_path):
+    questions, columns = ["how far", "how far", "rice"], [{"n": 1}] * 3
+    index = QuestionIndex.build(detector, questions, columns=columns, path=tmp_path / "i")
+    index.add_answers(QuestionPairs(["rice"], ["how far"], [1]))
+    before, other = ids_of(index), QuestionIndex.open(tmp_path / "i", detector)
+    assert other.search("rice")[0].columns == {"n": 1}
+    added = index.add(["how far", "rice"], ids=["0", "2"], columns=[{"n": 2}, {"n": 1}])
+    assert added[1:] == (0, 1, 1) and ids_of(index) == before and len(index.answers()) == 1
+    assert [hit.columns["n"] for hit in other.search("how far", 2)] == [2, 1]
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_additions_and_removals_are_those_of_a_dict(detector, tmp_path, in_memory):
+    dice = random.Random(0)
+    expected = {f"q{n}": text for n, text in enumerate(random_questions(120))}
+    path, questions = None if in_memory else tmp_path / "i", [*expected.values()]
+    index = other = QuestionIndex.build(detector, questions, ids=[*expected], path=path)
+    if not in_memory:
+        other = QuestionIndex.open(path, detector)
+    for step in range(40):
+        index, other = other, index
+        if dice.random() < 0.6:
+            more = random_questions(dice.choice([1, 1, 1, 2, 9, 30]), seed=step)
+            names = [f"{step}-{n}" for n in range(len(more))]
+            index.add(more, ids=names)
+            expected.update(zip(names, more))
+        else:
+            gone = dice.sample(sorted(expected), dice.choice([1, 1, 3]))
+            assert index.remove(gone) == len(gone)
+            expected = {i: text for i, text in expected.items() if i not in gone}
+        assert len(index) == len(other) == len(expected)
+        if step % 10 == 9:
+            assert contents(other) == expected
+            fresh = QuestionIndex.build(detector, [*expected.values()], ids=[*expected])
+            for mode in ("hybrid", "vectors", "words"):
+                hits, right = (i.search("how far is it", k=25, mode=mode) for i in (other, fresh))
+                cosines = [[hit.similarity for hit in some] for some in (hits, right)]
+                np.testing.assert_allclose(*cosines, atol=1e-6)
+                assert all(expected[hit.id] == hit.question for hit in hits)
+
+
+def test_groups_of_a_former_threshold_go(detector, path):
+    reader, writer = (QuestionIndex.open(path, detector) for _ in range(2))
+    writer.grouped(0.5)
+    assert reader.grouped().threshold == 0.5
+    writer.set_threshold(FIT)
+    assert reader.grouped().threshold == reader.detector.threshold == 0.123
+    assert reader.detector.threshold_from == "labels"
+    writer.set_threshold({})  # The model's own comes back.
+    assert reader.detector.threshold == detector.threshold != 0.123
+
+
+def test_groups_are_stored_extended_and_remade(detector, tmp_path):
+    questions = random_questions(150)
+    index = QuestionIndex.build(detector, questions, path=tmp_path / "i")
+    other = QuestionIndex.open(tmp_path / "i", detector)
+    groups = index.grouped(0.97).groups
+    assert groups == duplicate_groups(index.vectors, 0.97) == duplicate_groups(other)
+    with pytest.raises(ArgumentError, match=r"threshold 0\.97.*--regroup"):
+        other.grouped(0.9)
+    before = ids_of(index)
+    # A copy joins its question's group or forms one with it; equal new ones share one if a word is known.
+    texts = [f"{questions[0]} ", *["rice rice how"] * 2, *["zzz qqq"] * 3]
+    assert other.add(texts, ids=["copy", "n1", "n2", "z1", "z2", "z3"]).added == 6
+    after = ids_of(index)
+    (group,) = (ids for ids in after if "copy" in ids)
+    assert "0" in group and group - {"copy"} in {*before, frozenset("0")}
+    assert any({"n1", "n2"} <= ids for ids in after)
+    assert not any({"z1", "z2", "z3"} & ids for ids in after)
+    # A removed first hands its group to the next.
+    largest = max(after, key=len)
+    assert len(largest) > 2
+    first = min(largest, key=[*contents(index)].index)
+    index.remove([first])
+    assert largest - {first} in ids_of(other)
+    index.add_answers(QuestionPairs(["rice rice how"], ["zzz qqq"], [1]))
+    assert sum("z1" in ids for ids in ids_of(index)) == 1
+    index.remove(["z1", "z2", "z3"])
+    assert index.grouped(0.9, regroup=True).groups == duplicate_groups(index.vectors, 0.9)
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_groups_with_local_scaling_are_stored_and_extended(detector, tmp_path, in_memory):
+    questions = list(dict.fromkeys(random_questions(150)))
+    file = None if in_memory else tmp_path / "i"
+    index = QuestionIndex.build(detector, questions, path=file)
+    plain = ids_of(index, 0.97)
+    index.set_threshold({**FIT, "weight": 1.0, "list_threshold": 0.04})
+    shot = index.grouped()
+    assert (shot.threshold, shot.weight) == (0.04, 1.0)
+    labels = average_linkage(index.vectors, 0.04, shifts=local_means(index.vectors) / 2)
+    assert shot.groups == groups_of(index.vectors, labels) != []
+    with pytest.raises(ArgumentError, match="--regroup"):
+        index.grouped(0.04)
+    # Those that are there keep their r and their groups; a copy joins the group of its question.
+    member = shot.groups[0][0].row
+    before = ids_of(index)
+    other = index if in_memory else QuestionIndex.open(file, detector)
+    other.add([f"{questions[member]} ", "rice rice how"], ids=["copy", "new"])
+    assert {group - {"copy", "new"} for group in ids_of(index)} >= before
+    assert any({"copy", str(member)} <= group for group in ids_of(index))
+    other.remove(["copy", "new", str(member)])
+    (rest,) = (group for group in before if str(member) in group)
+    assert rest - {str(member)} in ids_of(index) or len(rest) == 2
+    regrouped = index.grouped(regroup=True)
+    labels = average_linkage(index.vectors, 0.04, shifts=local_means(index.vectors) / 2)
+    assert regrouped.groups == groups_of(index.vectors, labels)
+    assert ids_of(index, 0.97, regroup=True) == {g for g in plain if str(member) not in g} | {
+        g - {str(member)} for g in plain if str(member) in g and len(g) > 2
+    }
+
+
+@pytest.mark.parametrize("name", ["weight", "list_threshold"])
+def test_a_fit_that_is_none_is_refused(detector, name):
+    for value in ("x", float("nan"), 7):
+        with pytest.raises(ArgumentError):
+            detector.with_fit({**FIT, "weight": 1.0, "list_threshold": 0.1, name: value})
+
+
+def test_answers_bind_groups_at_once_until_they_are_taken_back(detector, tmp_path):
+    questions = list(dict.fromkeys(random_questions(150)))
+    index = QuestionIndex.build(detector, questions, path=tmp_path / "i")
+    groups, plain = index.grouped(0.97).groups, ids_of(index)
+    one, two = (questions[member.row] for member in groups[0][:2])
+    far = questions[min({*range(len(questions))} - {m.row for group in groups for m in group})]
+    pairs = QuestionPairs([one, two, "not there"], [two.upper(), far, one], [0, 1, 1])
+    assert index.add_answers(pairs) == 2
+    index.close()
+    index = QuestionIndex.open(tmp_path / "i", detector)
+    assert sorted(index.answers().is_duplicate.tolist()) == [0, 1]
+    numbers = {text: str(n) for n, text in enumerate(questions)}
+    for regroup in (False, True):
+        groups = ids_of(index, 0.97, regroup=regroup)
+        assert not any({numbers[one], numbers[two]} <= group for group in groups)
+        assert any({numbers[two], numbers[far]} <= group for group in groups)
+    with pytest.raises(DataError, match="contradict each other"):
+        index.add_answers(QuestionPairs([one], [far], [1]))
+    assert len(index.answers()) == 2
+    assert index.add_answers(pairs, forget=True) == 2
+    assert len(index.answers()) == 0 and ids_of(index) == plain
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_an_answer_holds_for_every_question_of_its_text(detector, tmp_path, in_memory):
+    path = None if in_memory else tmp_path / "i"
+    questions = ["how far", "how FAR", "how old", "rice"]
+    index = QuestionIndex.build(detector, questions, path=path)
+    assert {"0", "1", "2"} <= max(ids_of(index, -1), key=len)
+    index.add_answers(QuestionPairs(["How  old"], ["how far"], [0]))
+    apart = {"0", "1"}, {"2"}
+
+    def check():
+        for group in ids_of(index, -1):
+            assert not any(group & one for one in apart[:1]) or not group & apart[1], group
+
+    check()
+    index.add(["How far", "HOW OLD"], ids=["5", "6"])
+    apart = {"0", "1", "5"}, {"2", "6"}
+    check()
+    # The answer stays while a question has the text, also one that is replaced by it.
+    index.remove(["0", "2"])
+    index.add(["HOW Far"], ids=["5"])
+    check()
+    index.add_answers(QuestionPairs(["how far"], ["how OLD"], [1]))  # a newer one
+    assert index.answers().is_duplicate.tolist() == [True]
+    assert any({"1", "5", "6"} <= group for group in ids_of(index, -1))
+    index.add(["how Old"], ids=["6"])
+    assert len(index.answers()) == 1
+    index.remove(["6"])
+    index.add(["how old"])
+    assert len(index.answers()) == 0
+
+
+def test_an_answer_is_changed_only_from_the_one_that_is_known(detector, path):
+    with QuestionIndex.open(path, detector) as index:
+        index.add(["how old"])
+        change = lambda *answers: index.change_answer("how far", "How old", *answers)  # noqa: E731
+        assert change(True, None) is True
+        assert change(False, None) is True and change(None, False) is True
+        assert index.answers().is_duplicate.tolist() == [True]
+        assert change(False, True) is False and change(None, False) is None
+        assert len(index.answers()) == 0
+        assert index.change_answer("how far", "not there", True, None) is None
+
+
+def test_the_model_is_found_again_after_both_moved(detector, tmp_path):
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.mkdir()
+    detector.save(old / "model")
+    QuestionIndex.build(old / "model", ["how far"], path=old / "i").close()
+    old.rename(new)
+    with QuestionIndex.open(new / "i") as index:
+        index.add("how old")
+        assert index.search("how old")[0].id == "1"
+    assert sorted(os.listdir(new)) == ["i", "model"]
+    (new / "model").rename(tmp_path / "elsewhere")
+    with pytest.raises(CheckpointError, match="--model"):
+        QuestionIndex.open(new / "i")
+    assert len(QuestionIndex.open(new / "i", tmp_path / "elsewhere")) == 2
+    with pytest.raises(CheckpointError, match="made by another model"):
+        QuestionIndex.open(new / "i", make_detector(seed=1))
+
+
+def test_what_is_no_index_is_neither_read_nor_replaced(detector, tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    sqlite3.connect(tmp_path / "mine.db").execute("create table a (b)").connection.close()
+    for path in (tmp_path, tmp_path / "mine.txt", tmp_path / "mine.db"):
+        before = path.read_bytes() if path.is_file() else b""
+        with pytest.raises(SiameseError):
+            QuestionIndex.build(detector, ["how"], path=path)
+        with pytest.raises(CheckpointError, match="holds no index"):
+            QuestionIndex.build(detector, ["how"], path=path, overwrite=True)
+        with pytest.raises(CheckpointError, match="holds no index"):
+            QuestionIndex.open(path, detector)
+        assert (path.read_bytes() if path.is_file() else b"") == before
+    with pytest.raises(CheckpointError, match="no index at"):
+        QuestionIndex.open(tmp_path / "none", detector)
+    with pytest.raises(CheckpointError, match="cannot be written"):
+        QuestionIndex.build(detector, ["how"], path=tmp_path / "none" / "i")
+
+
+@pytest.mark.parametrize("damage", ["cut", "overwritten", "version", "vectors"])
+def test_damage_is_one_sentence_and_the_index_can_be_made_again(detector, tmp_path, damage):
+    path = tmp_path / "i"
+    QuestionIndex.build(detector, random_questions(2_000), path=path).close()
+    content = path.read_bytes()
+    half = len(content) // 2
+    if damage in ("cut", "overwritten"):
+        end = b"" if damage == "cut" else b"x" * 40_000 + content[half + 40_000 :]
+        path.write_bytes(content[:half] + end)
+    else:
+        version, vectors = "pragma user_version = 9", "update encoded set vector = x'00'"
+        with sqlite3.connect(path) as db:
+            db.execute(version if damage == "version" else vectors)
+        db.close()
+    with pytest.raises(CheckpointError, match=r"damaged|format version 9"):
+        QuestionIndex.open(path, detector).search(random_questions(500), k=2_000)
+    if damage == "version":
+        assert len(QuestionIndex.build(detector, ["how"], path=path, overwrite=True)) == 1
+
+
+def test_a_search_while_the_index_is_replaced_answers_from_one_of_them(detector, path):
+    versions = [random_questions(6, seed=n) for n in range(5)]
+    similar = [dict(zip(v, detector.similarity("how far", v))) for v in versions]
+    reader = QuestionIndex.open(path, detector)
+    reader.set_threshold(FIT)
+    with ThreadPoolExecutor(1) as pool:
+        options = {"path": path, "overwrite": True}
+        done = pool.submit(lambda: [QuestionIndex.build(detector, v, **options) for v in versions])
+        while not done.done():
+            hits = {hit.question: hit.similarity for hit in reader.search("how far")}
+            answer = pytest.approx(hits, abs=1e-6)
+            assert answer == {"how far": 1} or answer in similar
+    assert set(contents(reader).values()) == set(versions[-1])
+    assert reader.detector.threshold == detector.threshold != FIT["threshold"]
+    QuestionIndex.build(make_detector(seed=1), ["anew"], path=path, overwrite=True).close()
+    with pytest.raises(CheckpointError, match="made by another model"):
+        reader.search("anew")
+
+
+def test_a_failed_change_changes_nothing(detector, path, monkeypatch):
+    index = QuestionIndex.open(path, detector)
+    monkeypatch.setattr("siamese.index.stored_groups.extend", lambda *args: 1 / 0)
+    for change in (lambda: index.add("how old"), lambda: index.set_threshold(FIT)):
+        with pytest.raises(ZeroDivisionError):
+            change()
+        assert index.detector.threshold == detector.threshold
+    monkeypatch.undo()
+    for one in (index, QuestionIndex.open(path, detector)):
+        assert contents(one) == {"0": "how far"} and one.search("how old")[0].id == "0"
+    assert index.add("how old").ids == ["1"]
+
+
+def test_an_index_on_a_full_disk_is_searched_and_changed_once_there_is_space(detector, tmp_path):
+    with mounted_tmpfs(tmp_path / "disk", "4m") as disk:
+        QuestionIndex.build(detector, random_questions(200), path=disk / "i").close()
+        state = os.statvfs(disk)
+        with open(disk / "filler", "wb") as filler:
+            os.posix_fallocate(filler.fileno(), 0, state.f_bavail * state.f_frsize)
+        index = QuestionIndex.open(disk / "i", detector)
+        assert len(index.search("how far", k=300)) == 200 and index.grouped(0.9).groups is not None
+        for change in (lambda: index.add("far old"), lambda: index.remove([3])):
+            with pytest.raises(CheckpointError, match="the disk is full"):
+                change()
+        os.unlink(disk / "filler")
+        assert index.add("how far is it to cook").added == 1 and index.remove([3]) == 1
+        index.close()
+        assert os.listdir(disk) == ["i"]
+
+
+def test_a_closed_index_is_one_file_and_opens_read_only(detector, path, tmp_path, monkeypatch):
+    index = QuestionIndex.open(path, detector)
+    index.add("how old")
+    index.close()
+    with pytest.raises(CheckpointError, match="cannot be written"):
+        QuestionIndex.build(detector, ["how old"], path="")  # It is not one in memory.
+    with pytest.raises(CheckpointError, match="was closed"):
+        index.search("how old")
+    assert os.listdir(tmp_path) == ["i"]
+    shutil.copy(path, tmp_path / "copy")
+    monkeypatch.setattr(os, "access", lambda *args: False)
+    copy = QuestionIndex.open(tmp_path / "copy", detector)
+    assert copy.search("how old")[0].id == "1" and copy.grouped(0.9).groups is not None
+    with pytest.raises(CheckpointError, match="read-only"):
+        copy.add("rice")
+    assert sorted(os.listdir(tmp_path)) == ["copy", "i"]
+
+
+def test_groups_questions_and_vectors_are_of_one_moment_while_others_write(tmp_path):
+    detector, texts = make_detector(threshold=0.9), random_questions(60)
+    index = QuestionIndex.build(detector, texts, path=tmp_path / "i")
+
+    def write():
+        with QuestionIndex.open(tmp_path / "i", detector) as writer:
+            for n in range(25):
+                ids = [f"{n} {k}" for k in "abc"]
+                writer.add(random_questions(3, seed=n + 7), ids=ids)
+                writer.remove([str(n), ids[0]])
+
+    sizes = set()
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(write)
+        while not done.done():
+            entries, vectors, _, groups, *_ = index.grouped(regroup=len(sizes) % 2 == 0)
+            sizes.add(len(entries))
+            encoded = detector.encode([entry["question"] for entry in entries])
+            np.testing.assert_allclose(vectors, encoded, atol=1e-5)
+            assert all(vectors[m.row] @ vectors[g[0].row] > 0.5 for g in groups for m in g)
+            assert duplicate_groups(index)
+    done.result()
+    assert len(sizes) > 1
+    assert {len(index)} == {len(index.entries)} == {len(index.snapshot().vectors)} == {85}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sharing --seconds 1",
+        "view --seconds 1",
+        "exchange --times 4",
+        "builds --times 4",
+        "labellers --times 3",
+        "kills --times 1",
+        "threads --seconds 1",
+    ],
+)
+def test_nothing_is_lost_mixed_or_refused(line, tmp_path, monkeypatch):
+    """The long runs of benchmarks/faults.py, for a second."""
+    results, arguments = tmp_path / "results.json", line.split()
+    monkeypatch.setattr(sys, "argv", ["faults.py", *arguments, "--results", str(results)])
+    faults.main()
+    assert json.loads(results.read_text())[arguments[0]]

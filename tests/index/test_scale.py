@@ -1,0 +1,77 @@
+"""Beyond one machine: Ray on a local cluster, Qdrant on an export."""
+
+import csv
+import os
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from small_models import make_detector
+
+import siamese
+from siamese.index import QuestionIndex
+
+ray = pytest.importorskip("ray", reason="needs Ray and Qdrant: make scale")
+pytest.importorskip("qdrant_client", reason="needs Ray and Qdrant: make scale")
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "examples"))
+
+import qdrant_search  # noqa: E402
+import ray_encode  # noqa: E402
+from pyarrow import parquet  # noqa: E402
+
+
+def corpus_questions(count):
+    pairs = siamese.embedded_corpus().train
+    return list(dict.fromkeys([*pairs.question1, *pairs.question2]))[:count]
+
+
+def corpus_detector():
+    words = " ".join(corpus_questions(800)).lower().replace("?", " ?").split()
+    return make_detector(d=16, words=dict.fromkeys(words))
+
+
+def test_a_list_is_encoded_though_a_worker_is_killed(tmp_path, monkeypatch):
+    questions, mark = corpus_questions(400), tmp_path / "killed"
+    corpus_detector().save(tmp_path / "model")
+    (tmp_path / "in").mkdir()
+    for part in range(4):
+        rows = [*enumerate(questions)][part * 100 :][:100]
+        with open(tmp_path / "in" / f"{part}.csv", "w", newline="") as file:
+            csv.writer(file).writerows([["id", "question"], *rows])
+    encode = ray_encode.Encode
+
+    class Killed(encode):
+        def __call__(self, table):
+            if 210 in table["id"].to_pylist() and not mark.exists():
+                mark.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            return super().__call__(table)
+
+    monkeypatch.setattr(ray_encode, "BATCH", 50)
+    monkeypatch.setattr(ray_encode, "Encode", Killed)
+    environment = {"env_vars": {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'examples'}"}}
+    options = {"include_dashboard": False, "object_store_memory": 200 << 20, "log_to_driver": False}
+    with ray.init("local", num_cpus=2, runtime_env=environment, **options):
+        paths = (str(tmp_path / name) for name in ("model", "in", "out"))
+        ray_encode.encode(*paths, "id", "question", workers=2)
+    table = parquet.read_table(tmp_path / "out").sort_by("id")
+    assert mark.exists() and table["id"].to_pylist() == list(range(400))
+    assert table["question"].to_pylist() == questions
+    expected = corpus_detector().encode(questions)
+    np.testing.assert_allclose(table["vector"].to_pylist(), expected, atol=1e-6)
+
+
+def test_qdrant_finds_what_the_index_finds(tmp_path):
+    corpus = corpus_questions(800)
+    questions = [text for at, text in enumerate(corpus) if at % 20]
+    index = QuestionIndex.build(corpus_detector(), questions[1:])
+    index.remove([3])
+    index.add(questions[0], ids=["added"])
+    index.export(tmp_path / "old.parquet")
+    engine = qdrant_search.QdrantEngine(str(tmp_path / "old.parquet"), str(tmp_path / "database"))
+    new = [*corpus[::20], "how how how old", "xyzzy"]
+    shares = qdrant_search.recalls(engine, index, new)
+    assert set(shares) == {"vectors", "words", "hybrid"} and min(shares.values()) >= 0.99, shares

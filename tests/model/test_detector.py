@@ -1,0 +1,251 @@
+"""The detector, whose parts are the reference; odd questions, files; what a word does."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.metrics.pairwise import paired_cosine_distances
+from small_models import letters, make_detector, make_mixed_detector, random_questions
+from tqdm import tqdm
+
+from siamese import DuplicateDetector, QuestionIndex, QuestionPairs, match_questions
+from siamese.errors import ArgumentError, CheckpointError, DataError
+from siamese.model.detector import UNLABELLED_THRESHOLD
+from siamese.model.explain import differences, explain
+from siamese.model.file import read_file, write_file
+
+TEXTS = "how do i learn to cook rice", "what is the best way", "how far is it", "age old are you ?"
+
+
+@pytest.fixture(scope="module", params=["masked", "as the course's"])
+def detector(request):
+    return make_detector(threshold=0.5, mask_padding=request.param == "masked")
+
+
+def of_letters(**options):
+    return DuplicateDetector(None, None, None, encoder=letters, threshold=0.9, **options)
+
+
+def test_predict_follows_the_threshold_for_one_and_for_many(detector):
+    one, many = "how far ?", random_questions(12)
+    pairwise = detector.similarity([one] * 12, many)
+    for sides in ((one, many), (many, one), (one, tuple(many))):
+        assert_allclose(detector.similarity(*sides), pairwise, atol=1e-6)
+        assert detector.predict(*sides).tolist() == (pairwise > 0.5).tolist()
+    cosine = detector.similarity(one, many[0])
+    assert detector.predict(one, many[0], threshold=cosine - 1e-3) is True
+    assert detector.predict(one, many[0], threshold=cosine + 1e-3) is False
+    assert detector.similarity(one, []).shape == (0,) and detector.predict([], []).tolist() == []
+
+
+def test_encode_takes_a_text_a_list_and_tables_in_batches_of_any_size():
+    pandas, options = pytest.importorskip("pandas"), {"batch_size": 7}
+    texts = [*random_questions(30), "how far ?", "how far ?"]
+    detector = make_mixed_detector()
+    expected = detector.encode(texts)
+    assert expected.shape == (32, detector.output_size)
+    assert_allclose(detector.encode(texts[3], **options), expected[3], atol=1e-5)
+    frame = pandas.DataFrame({"question": texts}, index=range(5, 37))
+    for table in (tuple(texts), frame["question"], frame, np.array(texts), {"text": texts}):
+        assert_allclose(detector.encode(table, **options), expected, atol=1e-5)
+    assert detector.encode([], **options).shape == (0, detector.output_size)
+
+
+def test_what_is_no_question_is_refused(detector):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"id": [1], "body": ["how far ?"], "score": [2]})
+    forum = frame.rename(columns={"score": "Title"})
+    for call, error, message in (
+        (lambda: detector.similarity(["how", 5], ["how", "far"]), DataError, "is 5, not text"),
+        (lambda: detector.encode([None]), DataError, "is None, not text"),
+        (lambda: detector.encode(None), ArgumentError, "a list of questions, not None"),
+        (lambda: detector.predict("how", "far", 5), ArgumentError, "from -1 to 1; it is 5"),
+        (lambda: detector.with_fit(0.5), ArgumentError, "a dict of threshold and cal.*not 0.5"),
+        (lambda: detector.with_fit({"threshold": np.nan}), ArgumentError, "from -1 to 1"),
+        (lambda: match_questions(detector, "how", ["far"]), ArgumentError, "list of.*not 'how'"),
+        (lambda: detector.similarity(3, "how"), ArgumentError, "a list of questions, not 3"),
+        (lambda: detector.predict("how", "far", "0.8x"), ArgumentError, "threshold must be a num"),
+        (lambda: detector.similarity(["how", "far"], ["how"]), ArgumentError, "2 first and 1 sec"),
+        (lambda: detector.probability("how", "far"), ArgumentError, "no calibration"),
+        (lambda: detector.encode(["how"], batch_size=0), ArgumentError, "batch_size must be"),
+        (lambda: detector.encode(frame), DataError, "one column of questions .*: id, body, score"),
+        (lambda: QuestionIndex.build(detector, frame), DataError, "one column of questions"),
+        (lambda: QuestionIndex.build(detector, forum), DataError, "read_questions.*ids=q.ids"),
+        (lambda: detector.encode({"id": [1], "text": ["how"]}), DataError, "no other.*id, text"),
+    ):
+        with pytest.raises(error, match=message):
+            call()
+
+
+def test_long_work_shows_a_bar_with_the_time_left(monkeypatch, capsys):
+    at_once = {"delay": 0, "mininterval": 0}
+    monkeypatch.setattr("tqdm.tqdm", lambda **options: tqdm(**options | at_once))
+    detector = make_detector()
+    detector.encode(random_questions(20), batch_size=5)
+    assert capsys.readouterr().err == ""
+    detector.encode(random_questions(20), batch_size=5, show_progress=True)
+    assert re.search(r"encoding: +\d+%.*/20\.0.*<\d\d:\d\d", capsys.readouterr().err)
+    QuestionIndex.build(detector, random_questions(20), show_progress=True)
+    assert "encoding: 100%" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("share", "mask_padding"), [(0.25, True), (0.75, False)])
+def test_the_cosine_is_the_weighted_mean_of_the_parts_cosines(share, mask_padding):
+    tower = make_detector(mask_padding=mask_padding)
+    detector = make_mixed_detector(share, mask_padding=mask_padding)
+    first, second = random_questions(100), random_questions(100, seed=2)
+    frozen = 1 - paired_cosine_distances(letters(first), letters(second))
+    expected = share * frozen + (1 - share) * tower.similarity(first, second)
+    assert_allclose(detector.similarity(first, second), expected, atol=1e-5)
+    vectors = detector.encode(first)
+    assert vectors.dtype == np.float32 and vectors.shape == (100, 26 + 8)
+    assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    assert_array_equal(detector.encode([" ", "? ?"]), np.zeros((2, 34)))
+    assert detector.without_known_words(["xyzzy", "how", "?"]).tolist() == [0, 0, 1]
+
+
+def vowels(texts):
+    """An encoder that has no vector for a text without vowels."""
+    return [[text.count(vowel) for vowel in "aeiou"] for text in texts]
+
+
+@pytest.mark.parametrize("share", [0.2, 0.8])
+def test_a_text_that_one_part_has_no_vector_for_has_the_other_parts_own_cosines(share):
+    shares = {"encoder": share, "tower": 1 - share}
+    detector, tower = make_detector(encoder=vowels, shares=shares), make_detector()
+    texts = ["xyzzy ?", "how far", "hw fr ?", "what is rice"]
+    one, two = ([texts[at] for at in side] for side in zip(*np.ndindex(4, 4)))
+    expected = np.stack([detector.encoder.encode(side) for side in (one, two)])
+    cosines = detector.part_cosines(detector.encode(one), detector.encode(two))
+    assert_allclose(cosines[:, 0], np.vecdot(*expected), atol=1e-6)
+    assert_allclose(cosines[:, 1], tower.similarity(one, two), atol=1e-5)
+    assert not cosines[0, 0] and detector.similarity("xyzzy ?", "xyzzy ?") == pytest.approx(1)
+    vector = detector.encode("xyzzy ?")
+    assert_array_equal(vector[:5], 0)
+    assert_allclose(vector[5:], tower.encode("xyzzy ?"), atol=1e-6)
+    # Of two groups they are the mean cosines over their pairs.
+    a, b = detector.encode(["what is rice", "how far"]), detector.encode(["how old", "rice"])
+    mean = detector.part_cosines(a.mean(axis=0)[None], b.mean(axis=0)[None])
+    pairs = detector.part_cosines(np.repeat(a, 2, axis=0), np.tile(b, (2, 1)))
+    assert_allclose(mean[0], pairs.mean(axis=0), atol=1e-6)
+
+
+def test_a_threshold_is_given_fitted_or_the_default():
+    first, second = TEXTS * 2, [*TEXTS, *TEXTS[1:], TEXTS[0]]
+    labels = [1] * 4 + [0] * 4
+    default = DuplicateDetector.from_encoder(letters)
+    detector = default.fitted(QuestionPairs(first, second, labels))
+    assert (detector.similarity(first, second)[:4] > detector.threshold).all()
+    assert detector.probabilities_of(detector.threshold) == pytest.approx(0.5, abs=1e-6)
+    assert detector.threshold_from == "labels" and of_letters().threshold_from == "model"
+    assert (default.threshold, default.threshold_from) == (UNLABELLED_THRESHOLD, "default")
+    with pytest.raises(DataError, match="do not have higher cosines"):
+        detector.fitted(QuestionPairs(first, second, 1 - np.array(labels)))
+
+
+def test_parts_that_do_not_fit_are_refused():
+    tower = make_detector()
+    parts = tower.weights, tower.vocabulary, tower.tower
+    for arguments, options in (
+        ((None, None, None), {}),
+        ((None, *parts[1:]), {"encoder": letters}),
+        (parts, {"shares": {"encoder": 0.5, "tower": 0.5}}),
+        (parts, {"head": np.eye(2)}),
+        (parts, {"encoder": letters, "head": np.eye(2)}),
+        ((None, None, None), {"encoder": letters, "head": np.eye(26) * np.nan}),
+        (parts, {"shares": {"tower": 2.0}}),
+        (parts, {"threshold": np.nan}),
+        (parts, {"encoder": letters, "shares": {"encoder": 1.0, "tower": 0.0}}),
+    ):
+        with pytest.raises(ArgumentError, match=r"tower together|shares must|a finite|a number"):
+            DuplicateDetector(*arguments, **options)
+
+
+def test_a_model_over_an_object_stays_in_memory(tmp_path):
+    detector, words = of_letters(), "'letters' is an object in Python, which no file"
+    for save in (detector.save, lambda path: QuestionIndex.build(detector, TEXTS, path=path)):
+        with pytest.raises(CheckpointError, match=words):
+            save(tmp_path / "file")
+    assert not list(tmp_path.iterdir())
+    with QuestionIndex.build(of_letters(), TEXTS) as index:
+        index.add("one more")
+        assert index.search("one more", 1)[0].id == str(len(TEXTS))
+
+
+def test_files_name_their_encoder_and_refuse_another_fingerprint(tmp_path):
+    detector = make_detector(encoder="use", shares={"encoder": 0.5, "tower": 0.5})
+    path = detector.save(tmp_path / "model.safetensors")
+    QuestionIndex.build(DuplicateDetector.pretrained(), TEXTS, path=tmp_path / "index").close()
+    loaded, index = DuplicateDetector.load(path), QuestionIndex.open(tmp_path / "index")
+    assert loaded.encoder.name == "use" and loaded.shares == detector.shares
+    assert_array_equal(loaded.encode(TEXTS), detector.encode(TEXTS))
+    assert index.search("cooking rice", 1)[0].question == TEXTS[0]
+    assert index.detector.threshold_from == "default"
+    arrays, facts = read_file(path, "model")
+    facts["encoder"]["fingerprint"] = "0" * 64
+    write_file(path, "model", arrays, facts, overwrite=True)
+    with pytest.raises(CheckpointError, match="made with the encoder 'use', not with the version"):
+        DuplicateDetector.load(path)
+
+
+def test_effects_are_what_leaving_a_word_out_changes():
+    detector = make_detector(threshold=0.5, mask_padding=False)
+    one, two = "how do i cook rice ?", "what is the xyzzy way ?"
+    found = explain(detector, one, two)
+    full = detector.similarity(one, two)
+    assert found.similarity == pytest.approx(full, abs=1e-6)
+    for words, text, other in ((found.words1, one, two), (found.words2, two, one)):
+        tokens = text.split()
+        assert [w.word for w in words] == tokens
+        left = [" ".join(tokens[:at] + tokens[at + 1 :]) for at in range(len(tokens))]
+        effects = full - detector.similarity(left, other)
+        assert [word.effect for word in words] == pytest.approx(effects, abs=1e-5)
+    assert json.loads(json.dumps(found.as_dict()))["words2"][3]["known"] is False
+    assert "(never seen by the model)" in str(found)
+    assert "the only word" in str(explain(detector, "rice", "rice far"))
+    with pytest.raises(DataError, match="question2 has no words"):
+        explain(detector, "rice", " \n")
+
+
+def test_the_encoder_hardly_sees_direction_and_negation():
+    """The figures of docs/tasks/duplicates.md."""
+    detector = DuplicateDetector.pretrained()
+    for one, two, cosine in (
+        ("How do I convert CSV to JSON?", "How do I convert JSON to CSV?", 0.993),
+        ("Is this mushroom safe to eat?", "Is this mushroom not safe to eat?", 0.994),
+    ):
+        assert detector.similarity(one, two) == pytest.approx(cosine, abs=1e-3)
+        assert differences(one, two)
+
+
+def test_numbers_are_seen_wherever_they_stand():
+    for one, two in (
+        ("1920x1080 screen", "1920x1200 screen"),
+        ("file 2024_01_05", "file 2024_02_05"),
+        ("error 0x80070005", "error 0x80070057"),
+        ("two boards", "three boards"),
+        ("ipv4 router", "ipv6 router"),
+        ("at 12h30", "at 12h45"),
+        ("move it from 1.2 to 1.3", "move it from 1.3 to 1.2"),
+        ("fly from rome to paris", "fly from paris to rome"),
+        ("json from a csv", "csv from json"),
+        ("git vs. svn", "svn vs. git"),
+        ("csv into json", "json into csv"),
+        ("h264 to h265", "h265 to h264"),
+        ("Why isnt it safe?", "Why is it safe?"),
+        ("it wont start", "it will start"),
+        ("it doesn`t work", "it does work"),
+    ):
+        assert differences(one, two), one
+    assert not differences("<h1>１,000 users&#39;", "1000 users'")
+    assert not differences("2 boards", "two boards")
+    assert not differences("I cant go from a to b", "I can't go from a to b")
+    assert not differences("from 5 to 5", "from 5 to 5?")
+
+
+def test_capitals_alone_are_explained_as_the_sentence_they_are_read_as():
+    use, texts = DuplicateDetector.pretrained(), ("RESET MY PASSWORD", "Reset my password")
+    loud, calm = (explain(use, text, "How can I reset it?").words1 for text in texts)
+    assert [word.effect for word in loud] == [word.effect for word in calm]

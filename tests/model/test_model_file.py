@@ -1,0 +1,268 @@
+"""A model's or checkpoint's file: old or new, whole; the course's weights."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from safetensors.numpy import load, save
+from small_models import write_trax_weights
+
+from siamese import DuplicateDetector
+from siamese.course.import_weights import import_weights, read_vocabulary
+from siamese.encoders import find_encoder
+from siamese.encoders.lstm import TowerConfig, encode
+from siamese.errors import CheckpointError, DataError
+from siamese.model.file import VERSION, read_file, write_file
+from siamese.system.files import lock_run
+from siamese.text.vocabulary import Vocabulary
+
+FACTS = {
+    "step": 3,
+    "counts": {"2": 1, "10": float("inf")},
+    "card": {"figures": [0.5, None, True]},
+    "words": ["how", "né", "\ud800", "日本"],
+}
+
+
+def arrays():
+    draw = np.random.default_rng(0)
+    kinds = ("float32", "int32", "bool", "uint8")
+    content = {name: draw.integers(0, 2, (3, 2)).astype(name) for name in kinds}
+    content["empty"] = np.zeros((0, 4), np.float32)
+    content["a number"] = np.array(7, np.int64)
+    content["transposed"] = draw.normal(size=(5, 3)).astype("float32").T
+    return content
+
+
+@pytest.fixture
+def path(tmp_path):
+    write_file(tmp_path / "model.safetensors", "model", arrays(), FACTS, overwrite=True)
+    return tmp_path / "model.safetensors"
+
+
+def assert_equal_arrays(actual, expected):
+    assert actual.keys() == expected.keys()
+    for name, array in expected.items():
+        np.testing.assert_array_equal(actual[name], array, strict=True)
+
+
+def refusal(path, kind="model"):
+    with pytest.raises(CheckpointError) as caught:
+        read_file(path, kind)
+    assert "\n" not in str(caught.value) and str(path) in str(caught.value)
+    return str(caught.value)
+
+
+def test_what_is_written_is_read_again_and_is_plain_safetensors(path):
+    actual, facts = read_file(path, "model")
+    assert_equal_arrays(actual, arrays())
+    written = {**FACTS, "format": "siamese", "kind": "model", "version": VERSION}
+    assert facts == written | {"sha256": facts["sha256"]}
+    write_file(
+        path, "model", actual, facts, overwrite=True
+    )  # With the old checksum among the facts.
+    assert read_file(path, "model")[1] == facts
+    assert_equal_arrays(load(path.read_bytes()), arrays())
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_every_flipped_byte_is_refused_or_changes_nothing(path):
+    content = path.read_bytes()
+    expected, facts = read_file(path, "model")
+    for n, place in enumerate(range(0, len(content), max(1, len(content) // 150))):
+        changed = bytearray(content)
+        changed[place] ^= (1, 0x80, 0xFF)[n % 3]
+        path.write_bytes(changed)
+        try:
+            actual = read_file(path, "model")
+        except CheckpointError as error:
+            assert "\n" not in str(error)
+        else:  # a blank of the header
+            assert_equal_arrays(actual[0], expected)
+            assert actual[1] == facts
+
+
+def test_every_truncation_appended_byte_and_false_length_of_the_header_is_refused(path):
+    content = path.read_bytes()
+    lengths = {*range(16), *range(16, len(content), 399), len(content) - 1}
+    headers = (b"\xff" * 8, b"x" * 8, (99_000_000).to_bytes(8, "little"), bytes(8))
+    for damaged in (
+        *(content[:length] for length in lengths),
+        content + b"x",
+        *(header + content[8:] for header in headers),
+        (100_000).to_bytes(8, "little") + b"[" * 100_000,
+    ):
+        path.write_bytes(damaged)
+        assert "damaged" in refusal(path)
+
+
+def test_what_is_no_file_of_this_kind_and_version_is_refused(path):
+    folder, link = path.parent, path.with_name("link")
+    link.symlink_to(path.name)
+    write_file(link, "model", arrays(), {}, overwrite=True)  # A link is followed.
+    assert link.is_symlink() and "is a model of version" in refusal(link, "checkpoint")
+    assert "There is no checkpoint at" in refusal(folder / "none", "checkpoint")
+    assert "which is not a file" in refusal(folder)
+    path.write_bytes(save({"a": np.zeros(1, "f")}))
+    assert "was not saved by siamese" in refusal(path)
+    versions = {"format": "siamese", "kind": "model", "version": VERSION + 1}
+    path.write_bytes(save({}, {"siamese": json.dumps(versions)}))
+    words = f"version {VERSION + 1}; this siamese reads a model of version {VERSION}"
+    assert words in refusal(path)
+    for text in ("", "3", "[]", "{}", "[" * 100_000, '{"format": "siamese", "version": [1]}'):
+        path.write_bytes(save({}, {"siamese": text}))
+        refusal(path)
+
+
+HOLDER = "import sys; from siamese.system.files import lock_run as lock\n"
+HOLDER += "with lock(sys.argv[1]): print('held', flush=True); sys.stdin.read()"
+
+
+def test_two_processes_never_hold_a_run_and_the_second_is_refused(tmp_path):
+    run = tmp_path / "new" / "run"
+    command = [sys.executable, "-c", HOLDER, str(run)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes) as holder:
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(CheckpointError, match="Another process writes to"), lock_run(run):
+            pass
+        holder.kill()
+    with lock_run(run), lock_run(run):  # A notebook cell may run again.
+        pass
+
+
+WORDS = Vocabulary(["how", "old", "are", "you"])
+TOWER = {"vocab_size": WORDS.size, "d_model": 4, "mask_padding": True, "bidirectional": False}
+VOCABULARY = {"words": list(WORDS.words), "folded": False, "unknown_ids": 0}
+
+
+def weights(dtype="float32"):
+    draw, shapes = np.random.default_rng(0), TowerConfig(**TOWER).shapes()
+    return {name: draw.normal(size=shape).astype(dtype) for name, shape in shapes.items()}
+
+
+@pytest.fixture
+def saved(tmp_path):
+    options = {"threshold": 0.6, "card": {"steps": 3}}
+    detector = DuplicateDetector(weights(), WORDS, TowerConfig(**TOWER), **options)
+    path = detector.save(tmp_path)
+    assert path == tmp_path / "model.safetensors"
+    return path
+
+
+def test_a_saved_model_returns(saved):
+    loaded = DuplicateDetector.load(saved)
+    np.testing.assert_equal(loaded.weights, weights())
+    assert (loaded.threshold, loaded.card, loaded.vocabulary) == (0.6, {"steps": 3}, WORDS)
+    assert loaded.calibration is None and loaded.encoder is None
+    run = DuplicateDetector.load(saved.parent)  # The run's directory will do.
+    assert run.with_fit({"threshold": 0.5, "calibration": None}).checksum == loaded.checksum
+    changed = {**weights(), "lstm/bias": weights()["lstm/bias"] + 1}
+    other = DuplicateDetector(changed, WORDS, TowerConfig(**TOWER))
+    assert other.checksum != loaded.checksum
+    with pytest.raises(CheckpointError, match=r"There is no model at .*none\. `siamese train`"):
+        DuplicateDetector.load(saved.parent / "none")
+
+
+USE = find_encoder("use").fingerprint
+SIZES = "its vocabulary has .* different words, and its embedding .* rows"
+REFUSED = "damaged|do not fit|not with the version"
+CRAFTED = [
+    *({"tower": value} for value in (None, "left out", {"vocab_size": 4}, {**TOWER, "vocab_size": "many"})),
+    ({"tower": {**TOWER, "bidirectional": "yes"}}, "bidirectional must be True .* 'yes'"),
+    ({"tower": {**TOWER, "vocab_size": 2}}, SIZES),
+    *({"threshold": value} for value in (None, "high", float("nan"))),
+    *({"calibration": value} for value in ({"method": "none known"}, 3,
+        {"n": 5, "borders": [0.5], "weights": [1.0]}, {"n": 5, "slope": "steep", "intercept": 0.0},
+        {"n": 5, "slope": float("nan"), "intercept": 0.0})),
+    {"card": 3},
+    *({"vocabulary": value} for value in (3, {}, {**VOCABULARY, "words": "text"},
+        {**VOCABULARY, "unknown_ids": -1}, {**VOCABULARY, "folded": "no"})),
+    ({"vocabulary": {**VOCABULARY, "words": VOCABULARY["words"] * 2}}, SIZES),
+    ({"vocabulary": {**VOCABULARY, "words": [*VOCABULARY["words"], "today"]}}, SIZES),
+    *({"encoder": value} for value in ("use", {}, {"name": "use"}, {"name": "use", "fingerprint": USE},
+        {"name": "use", "fingerprint": 3})),
+]  # fmt: skip
+CRAFTED_ARRAYS = [
+    ({}, "do not fit its configuration"),
+    ({"embedding": np.zeros((2, 2), np.float32)}, r"embedding must be .* it is float32 \[2, 2\]"),
+    (weights("int32"), "finite floats .* it is int32"),
+    ({**weights(), "lstm/bias": np.full(16, np.nan, np.float32)}, "finite"),
+]
+
+
+def test_crafted_content_with_a_right_checksum_is_refused(saved):
+    content, facts = read_file(saved, "model")
+    cases = [(facts, *case) for case in CRAFTED_ARRAYS]
+    for case in CRAFTED:
+        changes, message = case if isinstance(case, tuple) else (case, REFUSED)
+        crafted = {name: v for name, v in {**facts, **changes}.items() if v != "left out"}
+        cases.append((crafted, content, message))
+    for crafted, arrays, message in cases:
+        write_file(saved, "model", arrays, crafted, overwrite=True)
+        with pytest.raises(CheckpointError, match=message):
+            DuplicateDetector.load(saved)
+
+
+COURSE_VOCABULARY = Vocabulary(["how", "far", "is", "it", "?"])
+
+
+def write_arrays(path, rows, dtype=np.float32, count=3):
+    draw, shapes = np.random.default_rng(0).standard_normal, TowerConfig(rows, 4).shapes()
+    arrays = [draw(shape).astype(dtype) for shape in [*shapes.values()][:count]]
+    write_trax_weights(path, arrays)
+    return arrays
+
+
+def test_the_id_beyond_the_last_row_is_clamped_as_in_the_course(tmp_path):
+    # One row too few: ids run to len(vocabulary).
+    arrays = write_arrays(tmp_path, len(COURSE_VOCABULARY))
+    detector = import_weights(tmp_path / "model.pkl.gz", COURSE_VOCABULARY)
+    assert detector.threshold == 0.7 and detector.tower.vocab_size == len(COURSE_VOCABULARY) + 1
+    ids = COURSE_VOCABULARY.encode(["?", "how", "never"])
+    assert max(ids) == len(COURSE_VOCABULARY)
+    weights = dict(zip(("embedding", "lstm/kernel", "lstm/bias"), arrays))
+    clamped = np.minimum([[*ids, 1]], len(COURSE_VOCABULARY) - 1)
+    expected = encode(weights, clamped, TowerConfig(len(COURSE_VOCABULARY), 4))
+    np.testing.assert_allclose(detector.encode(["? how never"]), expected, atol=1e-6)
+    arrays = write_arrays(tmp_path, COURSE_VOCABULARY.size + 2)
+    detector = import_weights(tmp_path, COURSE_VOCABULARY, 2)
+    np.testing.assert_array_equal(detector.weights["embedding"], arrays[0][:-2])
+    assert detector.card["imported_from"] == "model.pkl.gz"
+
+
+def test_other_weights_are_refused(tmp_path):
+    for rows, options, message in (
+        *((rows, {}, f"{rows} rows.*needs 6 to 9") for rows in (5, 10)),
+        (6, {"count": 2}, "another model"),
+        (7, {"dtype": np.int32}, "finite floats .* it is int32"),
+    ):
+        write_arrays(tmp_path, rows, **options)
+        with pytest.raises(CheckpointError, match=message):
+            import_weights(tmp_path, COURSE_VOCABULARY, 2)
+
+
+def test_a_vocabulary_without_an_end_is_refused():
+    with pytest.raises(DataError):
+        read_vocabulary("/dev/zero")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'{"how": 2}', "every number once"), (b'{"<PAD>": 1, "how": "2"}', "every number once"),
+        (b"{}", "no JSON object"), (b'{"<PAD>": 2, "how": 1}', "the id 1"), (b'["how"]', "no JSON object"),
+        (b"how", "no JSON object"), (b"\xff\xfe\x00", "no JSON"), (None, "does not exist"),
+    ],
+)  # fmt: skip
+def test_a_vocabulary_is_the_courses_dict_in_any_order_and_no_other(tmp_path, content, message):
+    ids = {"?": 6, "how": 2, "far": 3, "is": 4, "it": 5, "<PAD>": 1, "Astronomy": 0, "cats": 0}
+    (tmp_path / "right").write_text(json.dumps(ids))
+    assert read_vocabulary(tmp_path / "right") == (COURSE_VOCABULARY, 2)
+    if content is not None:
+        (tmp_path / "v").write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        read_vocabulary(tmp_path / "v")
