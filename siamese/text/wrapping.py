@@ -70,9 +70,9 @@ _IN_FRONT = re.compile(
     r"\[[ xX]?\]\s++|"
     r"(?:h[1-6]|bq|p)\.\s++|\|\s++|!{1,2}+\s++)(?=[\W_]{0,6}[^\W\d_])"
 )
-# "1. ", "2) ", "(3) ", "4.1 ", "Q5: ", "Question 6: " before a word that begins a question.
+# Not a year: "1. ", "2) ", "(3) ", "4.1 ", "Q5: ", "Question 6: " before a word that begins a question.
 _NUMBER = re.compile(
-    r"\A(?:\(?+\d{1,4}+(?:\.\d{1,3}+)*+(?:[.)]{1,2}+|\s?[\-–—]|(?<=\.\d)|(?<=\.\d\d))|[a-z]\)|"
+    r"\A(?!(?:19|20)\d\d\b)(?:\(?+\d{1,4}+(?:\.\d{1,3}+)*+(?:[.)]{1,2}+|\s?[\-–—]|(?<=\.\d)|(?<=\.\d\d))|[a-z]\)|"
     r"(?:q|faq|question|frage|pregunta|domanda|pergunta|vraag|pytanie|вопрос|soru|pertanyaan|"
     r"item|topic|todo|subject|title|summary|betreff|titel|objet|asunto|oggetto|assunto|onderwerp|temat|тема|konu)"
     r"\s?\.?\s?#?\d{0,6}+(?:[:.)]|\s[-–—]))\s++",
@@ -207,7 +207,7 @@ def _without_front(text: str) -> str:
         is_product = project in NO_PROJECTS or bool(project and not has_mark)
         # "R2-D2: is it ...?" asks about what its front names.
         is_short = not _LONG_NUMBER.search(ticket[0])
-        is_product |= bool(project and is_short and _PRONOUN.search(rest[:40]))
+        is_product |= bool(is_short and _PRONOUN.search(rest[:40]))
         if not is_product and _begins(rest) and len(rest.split()) > 1:
             text = rest
     if number := _NUMBER.match(text):

@@ -93,6 +93,9 @@ UTF-8: What is it?
 WD-40: What is it for?
 R2-D2: Is it a robot?
 1984: Who wrote it?
+1984 - who is the author?
+Case 39: is it scary?
+Ticket 42: who wrote it?
 What is [x](y) in Markdown?
 Where is ~/.bashrc?
 --force
