@@ -281,3 +281,17 @@ def test_memory_that_does_not_suffice_is_one_message(refused, monkeypatch):
     monkeypatch.setattr("siamese.cli.reading.question_list", without_memory)
     Path("list.csv").write_text("question\nHow far is it?\nWho?\n")
     refused(["duplicates", "list.csv"], "memory")
+
+
+def test_ctrl_c_while_the_command_is_imported_is_one_word(monkeypatch, capsys):
+    class Interrupting:
+        def find_spec(self, name, path=None, target=None):
+            if name == "siamese.cli.main":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "siamese.cli.main")
+    monkeypatch.setattr(sys, "meta_path", [Interrupting(), *sys.meta_path])
+    from siamese.cli.__main__ import run as run_command
+
+    assert run_command() == 130
+    assert capsys.readouterr().err.strip() == "Interrupted."
