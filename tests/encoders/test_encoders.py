@@ -272,3 +272,9 @@ def test_slips_are_set_right_and_names_addresses_and_other_words_stay(use):
     typed = "Hi all, how do I recieve messages of a diffrent server? Thanks in advance!"
     assert_allclose(detector.similarity(plain, typed), 1, atol=1e-6)
     assert detector.similarity(plain, "How do I remove messages of a different server?") < 0.999
+
+
+def test_slips_are_set_right_in_the_first_thousand_words_of_a_text():
+    use = find_encoder("use")
+    text = use.respelled("I recieve it. " + "length " * 998 + "recieve recieve")
+    assert text.split()[1] == "receive" and text.split()[-2:] == ["receive", "recieve"]
