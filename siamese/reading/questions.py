@@ -275,11 +275,14 @@ def _compared(
     columns = []
     for name, column in zip(parts.columns, cells):
         # What mail repeats, such as quoted headers, is known by its rules, and goes as a whole.
-        column = list(map(plain if is_joined else plain_lines, column))
+        whole = column
+        column = list(map(plain if is_joined else plain_lines, whole))
         own = find_repeated(column) if earlier is None else earlier
+        if earlier is None:
+            lines = (text.count("\n") < full.count("\n") for text, full in zip(column, whole))
+            if note := repetition_note(name, own, column, sum(lines)):
+                rows.report.notes.append(note)
         if own:
-            if earlier is None:
-                rows.report.notes.append(repetition_note(name, own, len(column)))
             column = list(map(own.without, column))
             repeated.update(own)
         columns.append(column)

@@ -184,20 +184,55 @@ def _has_words(text: str) -> bool:
     return any(map(str.isalnum, text))
 
 
-def repetition_note(name: str, repeated: Repeated, size: int) -> str:
-    """A note on what is left out of the texts of a column, in words."""
+def repetition_note(
+    name: str, repeated: Repeated, texts: Sequence[str], shortened: int
+) -> str | None:
+    """A note on what is not compared of the texts of a column, in words; None where there is nothing.
+
+    Args:
+      name: the column.
+      repeated: what its texts repeat.
+      texts: as they were before that was left out.
+      shortened: how many of them had greetings, sign-offs, quoted mail or what programs print.
+    """
     kinds = []
-    for counts, noun in (
-        (repeated.lines, "line"),
-        (repeated.before, "beginning"),
-        (repeated.after, "ending"),
-    ):
+    if repeated.lines:
+        kinds.append(_named("line", repeated.lines, _examples(repeated.lines, texts)))
+    for counts, noun in ((repeated.before, "beginning"), (repeated.after, "ending")):
         if counts:
-            shown = ", ".join(
-                f"{key[:SHOWN]!r} ({count:,})" for key, count in [*counts.items()][:3]
-            )
-            kinds.append(f"{len(counts):,} {noun}{'s' * (len(counts) > 1)}, such as {shown}")
+            kinds.append(_named(noun, counts, {}))
+    without = []
+    if kinds:
+        share = f"{SHARE:.0%}".replace("%", " %")
+        what = f"what more than {share} of its {len(texts):,} texts have, digits aside"
+        without.append(f"{what}: {'; '.join(kinds)}")
+    if shortened and len(texts) >= LEAST_TEXTS:
+        what = "greetings, sign-offs, quoted mail or output of programs"
+        without.append(f"the {what} of {shortened:,} texts")
+    if not without:
+        return None
     return (
-        f"not compared, since many of the {size:,} texts of {name} have them (digits count as 0): "
-        f"{'; '.join(kinds)}. --keep-repeated compares them (in Python: keep_repeated=True)"
+        f"{name} is compared without {'; and without '.join(without)}. --keep-repeated compares "
+        "all of it (in Python: keep_repeated=True)"
     )
+
+
+def _named(noun: str, counts: dict[str, int], examples: dict[str, str]) -> str:
+    shown = [
+        f"{examples.get(key, key)[:SHOWN]!r} ({count:,})" for key, count in [*counts.items()][:3]
+    ]
+    return f"{len(counts):,} {noun}{'s' * (len(counts) > 1)}, such as {', '.join(shown)}"
+
+
+def _examples(lines: dict[str, int], texts: Sequence[str]) -> dict[str, str]:
+    """The three most frequent lines, each as the first text with it has it."""
+    wanted = set([*lines][:3])
+    examples: dict[str, str] = {}
+    for text in texts:
+        if len(examples) == len(wanted):
+            break
+        for line in text.splitlines() if has_lines(text) else ():
+            key = line_key(line)
+            if key in wanted:
+                examples.setdefault(key, line.strip())
+    return examples

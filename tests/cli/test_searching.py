@@ -345,7 +345,7 @@ def test_what_a_list_repeats_is_left_out_of_additions_and_queries(run, body):
     Path("b.csv").write_text(f'title,{body}\nhow old,"I know.\nread aloud by my phone"\n')
     column = ["--column", f"title+{body}"]
     err = run("index", "build", "a.csv", "--model", "model", "--output", "a.db", *column)[2]
-    assert "read aloud by my phone' (120)" in err and "--keep-repeated" in err
+    assert "Read aloud by my phone' (120)" in err and "--keep-repeated" in err
     match = ["match", "b.csv", "a.db", *column]
     with QuestionIndex.open(Path("a.db")) as index:
         expected = index.detector.similarity("how far 1. I ask 1 times.", "how old. I know.")
