@@ -1,14 +1,16 @@
 """Every output is made exclusively, or replaced with --overwrite: decided where the file is made."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from corpus_parts import small_corpus, write_pairs
 from programs import environment_of
-from small_models import make_detector, random_questions
+from small_models import WORDS, make_detector, random_questions, write_trax_weights
 
 from siamese import DuplicateDetector, QuestionIndex
 from siamese.errors import ArgumentError, SiameseError
@@ -86,6 +88,10 @@ def folder(tmp_path):
     lines = [f"{a},{b},{label}" for a, b, label in zip(one, two, labels)]
     header = "question1,question2,is_duplicate"
     (tmp_path / "labelled.csv").write_text("\n".join([header, *lines]))
+    words = ["<PAD>", *WORDS]
+    (tmp_path / "vocab.json").write_text(json.dumps({w: n for n, w in enumerate(words, 1)}))
+    shapes = (len(words), 4), (8, 16), (16,)
+    write_trax_weights(tmp_path, [np.ones(shape, np.float32) for shape in shapes])
     return tmp_path
 
 
@@ -119,6 +125,11 @@ OUTPUTS = [
         "duplicates q.db --threshold 0.5 --output new.csv",
         "siamese.index:QuestionIndex.grouped",
         "new.csv",
+    ),
+    (
+        "import-weights . new --vocab vocab.json",
+        "siamese.course.import_weights:import_weights",
+        "new",
     ),
     (
         "index export q.db new.parquet",
