@@ -244,6 +244,9 @@ def _entries(
                 known.add(own)
             others = {n: json_value(v) for n, v in row.items() if n not in used}
             entries.add(text, own, others, number)
+            if not is_joined:
+                cells[0].append(text)
+                continue
             for column, name in zip(cells, parts.columns):
                 column.append(recent.of(row.get(name) or ""))
     if is_likely and key:

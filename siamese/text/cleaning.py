@@ -85,30 +85,30 @@ _STRAIGHT = str.maketrans(
 )
 
 
-def cleaned(text: str, most: int | None = LONGEST_TEXT) -> str:
+def cleaned(text: str, most: int = LONGEST_TEXT) -> str:
     """Text without invisible characters, HTML tags and entities, composed (NFC); letters and case stay.
 
     Three words in capitals alone, or a long one, become a sentence: an encoder takes them for other words.
     Of a longer text the first `most` characters count.
     """
-    if most and len(text) > most:
+    if len(text) > most:
         text = beginning(text, most)
-    whole, text = text, _without_tags(text)
+    whole = text
+    if "<" in text:
+        text = _without_tags(text)
     if "&" in text:
         is_escaped = text is whole  # Its tags may be entities, such as &lt;p&gt;.
         text = _ENTITY.sub(lambda entity: html.unescape(f"&{entity[1]}"), text)
         text = _without_tags(text) if is_escaped else text
     if text.isupper() and (len(text.split()) > 2 or max(map(len, text.split())) > 5):
         text = text.capitalize()
-    if text.isascii() and _is_seen(text):
+    if text.isascii() and (text.isprintable() or _is_seen(text)):
         return text
     return normalized(_INVISIBLE.sub("", _BREAK.sub(" ", text)), "NFC")
 
 
 def _is_seen(text: str) -> bool:
     """Whether a text of ASCII has no characters that `cleaned` takes out, or puts blanks for."""
-    if text.isprintable():
-        return True
     printable = text.replace("\n", " ").replace("\r", " ").replace("\t", " ").isprintable()
     return printable and "_x000D_" not in text
 

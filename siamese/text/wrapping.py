@@ -168,7 +168,7 @@ def cleaned_lines(text: str) -> str:
     marked = LINE_END.sub(rf"\g<0>{_LINE}", text)
     if marked == text:
         return cleaned(text)
-    marked = cleaned(marked, most=None)
+    marked = cleaned(marked, most=len(marked))
     # A tag that is still there is text, such as that of "What is <br> for?".
     lines = marked.replace(f">{_LINE}", ">").split(_LINE)
     return "\n".join(map(str.strip, lines)).strip()
