@@ -91,6 +91,6 @@ def _words_of(name: str, rows: list[dict[str, Any]]) -> float | None:
     """The mean number of words of a column's texts; None where most are alike, or no text."""
     texts = [row[name] for row in rows if isinstance(row.get(name), str) and row[name].strip()]
     worded = [text for text in texts if sum(map(str.isalpha, text)) > len(text) / 2]
-    if 2 * len(worded) < len(rows) or len(set(texts)) < DISTINCT * len(texts):
+    if not texts or 2 * len(worded) < len(rows) or len(set(texts)) < DISTINCT * len(texts):
         return None
     return sum(len(text.split()) for text in texts) / len(texts)
