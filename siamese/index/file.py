@@ -777,7 +777,12 @@ class IndexFile:
         if not self._is_new or self._writer is None:
             return
         with contextlib.suppress(sqlite3.Error, OSError):
-            self._writer.execute("begin exclusive")
+            try:
+                self._writer.execute("begin exclusive")
+            except sqlite3.Error as error:
+                # On a disk without a free byte nobody can write.
+                if getattr(error, "sqlite_errorname", "") not in FULL or size_of(self._place):
+                    raise
             if not schema_of(self._writer) and inode(self._place) == self._empty_file:
                 os.unlink(self._place)
             self._writer.rollback()

@@ -476,6 +476,18 @@ def test_a_failed_change_changes_nothing(detector, path, monkeypatch):
     assert index.add("how old").ids == ["1"]
 
 
+def test_a_build_on_a_full_disk_leaves_no_file(detector, tmp_path):
+    with mounted_tmpfs(tmp_path / "disk", "1m") as disk:
+        state = os.statvfs(disk)
+        with open(disk / "filler", "wb") as filler:
+            os.posix_fallocate(filler.fileno(), 0, state.f_bavail * state.f_frsize)
+        with pytest.raises(CheckpointError, match="the disk is full"):
+            QuestionIndex.build(detector, ["how far"], path=disk / "i")
+        assert os.listdir(disk) == ["filler"]
+        os.unlink(disk / "filler")
+        QuestionIndex.build(detector, ["how far"], path=disk / "i").close()
+
+
 def test_an_index_on_a_full_disk_is_searched_and_changed_once_there_is_space(detector, tmp_path):
     with mounted_tmpfs(tmp_path / "disk", "4m") as disk:
         QuestionIndex.build(detector, random_questions(200), path=disk / "i").close()
