@@ -2,12 +2,14 @@
 
     python benchmarks/asking.py [--questions questions.csv.gz --splits splits.json]
 
-The lists: the 300 hand-written questions, whole, by source, without near misses, without single ones, and
-three times two thirds of their groups; four of the embedded corpus; with --questions, questions of Quora's
-valid and test rows, where pairs without a label count as different. Of each list 95 % are drawn ten times,
-thirty answers come from the truth, and `siamese duplicates` makes the groups by them. Prints a table, and
-writes benchmarks/results/asking.md: the weight that the list has without answers, average precision of its
-pairs by cosine and by this weight, F1 of the pairs in groups before the answers and after them.
+The lists: the 300 hand-written questions, whole, by source, without near misses,
+without single ones, and three times two thirds of their groups; four of the embedded
+corpus; with --questions, questions of Quora's valid and test rows, where pairs without
+a label count as different. Of each list 95 % are drawn ten times, thirty answers come
+from the truth, and `siamese duplicates` makes the groups by them. Prints a table, and
+writes benchmarks/results/asking.md: the weight that the list has without answers,
+average precision of its pairs by cosine and by this weight, F1 of the pairs in groups
+before the answers and after them.
 """
 
 import argparse
@@ -43,7 +45,9 @@ def handwritten_lists() -> Iterator[List]:
     for source in ("helpdesk", "forum", "everyday"):
         parts[source] = [row for row in rows if row["source"] == source]
     parts["without near misses"] = [row for row in rows if not row["near_miss"]]
-    parts["without single ones"] = [row for row in rows if row["near_miss"] or row["group"]]
+    parts["without single ones"] = [
+        row for row in rows if row["near_miss"] or row["group"]
+    ]
     owners = np.unique([row["group"] or row["id"] for row in rows])
     rng = np.random.default_rng(5)
     for part in range(3):
@@ -53,7 +57,11 @@ def handwritten_lists() -> Iterator[List]:
         ]
     for name, some in parts.items():
         texts = [row["question"] for row in some]
-        yield f"hand-written: {name}", texts, [row["group"] or row["id"] for row in some]
+        yield (
+            f"hand-written: {name}",
+            texts,
+            [row["group"] or row["id"] for row in some],
+        )
 
 
 def corpus_lists() -> Iterator[List]:
@@ -120,7 +128,9 @@ def after_answers(
         return before, f1_of(index, truth)
 
 
-def measured(detector: DuplicateDetector, name: str, texts: list[str], owners: list[str]) -> str:
+def measured(
+    detector: DuplicateDetector, name: str, texts: list[str], owners: list[str]
+) -> str:
     """A row of the table."""
     vectors = detector.encode(texts)
     meanings = np.unique(owners, return_inverse=True)[1]
@@ -134,9 +144,13 @@ def measured(detector: DuplicateDetector, name: str, texts: list[str], owners: l
         precisions.append(average_precision_score(truth, scores[upper]))
     results = []
     for draw in range(DRAWS):
-        some = np.random.default_rng(draw).permutation(len(texts))[: int(SHARE * len(texts))]
+        some = np.random.default_rng(draw).permutation(len(texts))[
+            : int(SHARE * len(texts))
+        ]
         own = [texts[at] for at in np.sort(some)]
-        results.append(after_answers(detector, own, meanings[np.sort(some)], draw / DRAWS))
+        results.append(
+            after_answers(detector, own, meanings[np.sort(some)], draw / DRAWS)
+        )
     before, after = np.array(results).T
     figures = f"{precisions[0]:.3f} | {precisions[1]:.3f} | {before.mean():.2f}"
     return (

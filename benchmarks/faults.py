@@ -6,8 +6,8 @@
 
 The parts `view` and `disk` mount a directory, which needs root.
 
-Each part raises an AssertionError where something is lost, mixed or refused. Otherwise it prints one line
-of figures, and writes them to benchmarks/results/faults.json.
+Each part raises an AssertionError where something is lost, mixed or refused. Otherwise
+it prints one line of figures, and writes them to benchmarks/results/faults.json.
 """
 
 import argparse
@@ -66,9 +66,14 @@ def version_of(i: str, text: str) -> int:
 def write(folder: Path, name: str, seconds: float, stays_open: bool) -> None:
     """Adds, replaces and removes pairs of questions; logs each change when it is acknowledged."""
     detector, dice, versions = make_detector(), random.Random(name), {}
-    end, index = time.monotonic() + seconds, QuestionIndex.open(folder / "index", detector)
+    end, index = (
+        time.monotonic() + seconds,
+        QuestionIndex.open(folder / "index", detector),
+    )
     with open(folder / f"{name}.log", "w", buffering=1) as log:
-        for n in itertools.takewhile(lambda n: time.monotonic() < end, itertools.count()):
+        for n in itertools.takewhile(
+            lambda n: time.monotonic() < end, itertools.count()
+        ):
             if not stays_open:
                 index.close()
                 index = QuestionIndex.open(folder / "index", detector)
@@ -89,7 +94,10 @@ def read(
 ) -> None:
     """Searches; an answer must be of one moment, and each text must have its own vector."""
     detector, dice, counts = make_detector(), random.Random(name), Counter()
-    end, index = time.monotonic() + seconds, QuestionIndex.open(folder / "index", detector)
+    end, index = (
+        time.monotonic() + seconds,
+        QuestionIndex.open(folder / "index", detector),
+    )
     while time.monotonic() < end:
         if not stays_open:
             index.close()
@@ -99,7 +107,9 @@ def read(
         pairs = Counter((hit.id[:-2], version_of(hit.id, hit.question)) for hit in hits)
         assert set(pairs.values()) == {2}, "half a change was read"
         for hit in dice.sample(hits, 5):
-            assert abs(detector.similarity(query, hit.question) - hit.similarity) < 1e-4, hit
+            assert (
+                abs(detector.similarity(query, hit.question) - hit.similarity) < 1e-4
+            ), hit
         counts.update(reads=1, hits=len(hits))
     index.close()
     ((logs or folder) / f"{name}.log").write_text(json.dumps(counts))
@@ -107,8 +117,13 @@ def read(
 
 def sharing(flags: argparse.Namespace, folder: Path) -> dict:
     """4 processes write and 4 read one index; two of each stay open, two open it for every call."""
-    first, detector = [f"first-{n}/{k}" for n in range(50) for k in "ab"], make_detector()
-    QuestionIndex.build(detector, [*map(question, first)], ids=first, path=folder / "index").close()
+    first, detector = (
+        [f"first-{n}/{k}" for n in range(50) for k in "ab"],
+        make_detector(),
+    )
+    QuestionIndex.build(
+        detector, [*map(question, first)], ids=first, path=folder / "index"
+    ).close()
     children = []
     for work, n in itertools.product((write, read), range(4)):
         arguments = (folder, f"{work.__name__}{n}", flags.seconds, n % 2 == 0)
@@ -119,13 +134,21 @@ def sharing(flags: argparse.Namespace, folder: Path) -> dict:
     assert not any(child.exitcode for child in children), "a process failed"
     logs = [(folder / f"write{n}.log").read_text().splitlines() for n in range(4)]
     versions = dict(json.loads(line) for log in logs for line in log)
-    expected = {f"{pair}/{k}": v for pair, v in versions.items() if v is not None for k in "ab"}
+    expected = {
+        f"{pair}/{k}": v for pair, v in versions.items() if v is not None for k in "ab"
+    }
     expected.update(dict.fromkeys(first, 0))
     with QuestionIndex.open(folder / "index", detector) as index:
         entries = index.entries
-    stored = {entry["id"]: version_of(entry["id"], entry["question"]) for entry in entries}
-    assert stored == expected, f"lost, or not removed: {stored.items() ^ expected.items()}"
-    assert [p.name for p in folder.iterdir() if p.suffix != ".log"] == ["index"], "files are left"
+    stored = {
+        entry["id"]: version_of(entry["id"], entry["question"]) for entry in entries
+    }
+    assert stored == expected, (
+        f"lost, or not removed: {stored.items() ^ expected.items()}"
+    )
+    assert [p.name for p in folder.iterdir() if p.suffix != ".log"] == ["index"], (
+        "files are left"
+    )
     counts = Counter(changes=sum(map(len, logs)))
     for n in range(4):
         counts.update(json.loads((folder / f"read{n}.log").read_text()))
@@ -141,9 +164,15 @@ def contents(folder: Path) -> dict[str, object]:
             with contextlib.closing(sqlite3.connect(path)) as db:
                 # `model` has a path of the folder, and `change` numbers that are drawn.
                 left_out = "'model'", 'INSERT INTO "change"'
-                lines = (line for line in db.iterdump() if not any(w in line for w in left_out))
+                lines = (
+                    line
+                    for line in db.iterdump()
+                    if not any(w in line for w in left_out)
+                )
                 contents[name] = list(lines)
-        elif not path.name.startswith(".") and not name.endswith((".jsonl", "-wal", "-shm")):
+        elif not path.name.startswith(".") and not name.endswith(
+            (".jsonl", "-wal", "-shm")
+        ):
             contents[name] = path.read_bytes()
     return contents
 
@@ -152,8 +181,14 @@ def contents(folder: Path) -> dict[str, object]:
 
 
 def build(folder: Path, n: int, count: int = 20) -> None:
-    texts = [question(str(i), n) for i in range(count + n % 7)]  # so few are encoded without JAX
-    places = {"path": folder / "index", "model": folder / "model.safetensors", "overwrite": True}
+    texts = [
+        question(str(i), n) for i in range(count + n % 7)
+    ]  # so few are encoded without JAX
+    places = {
+        "path": folder / "index",
+        "model": folder / "model.safetensors",
+        "overwrite": True,
+    }
     columns = [{"long": 10_000 // count * text} for text in texts]
     QuestionIndex.build(make_detector(), texts, columns=columns, **places).close()
 
@@ -173,20 +208,32 @@ def change(method: str, arguments):
 
 
 def duplicates(folder: Path, n: int) -> None:
-    flags = ["--threshold", (0.9, 0.95)[n % 2], "--regroup", "--output", folder / "groups.csv"]
+    flags = [
+        "--threshold",
+        (0.9, 0.95)[n % 2],
+        "--regroup",
+        "--output",
+        folder / "groups.csv",
+    ]
     run(["duplicates", folder / "index", *flags, "--overwrite"])
 
 
 def answer(n: int) -> list[QuestionPairs]:
-    return [QuestionPairs([question(str(n % 99))], [question(str(100 + n // 99))], [n % 2])]
+    return [
+        QuestionPairs([question(str(n % 99))], [question(str(100 + n // 99))], [n % 2])
+    ]
 
 
 # Each writes number n, from 1; the same numbers make the same files.
 STEPS = {
     "index build": build,
-    "index add": change("add", lambda n: [[question(f"new {n}"), question(f"newer {n}")]]),
+    "index add": change(
+        "add", lambda n: [[question(f"new {n}"), question(f"newer {n}")]]
+    ),
     "index remove": change("remove", lambda n: [[2 * n, 2 * n + 1]]),
-    "threshold": change("set_threshold", lambda n: [{"threshold": n / 1e6, "calibration": None}]),
+    "threshold": change(
+        "set_threshold", lambda n: [{"threshold": n / 1e6, "calibration": None}]
+    ),
     "answers": change("add_answers", answer),
     "duplicates --output": duplicates,
     "a model": save_model,
@@ -212,7 +259,9 @@ def kills(flags: argparse.Namespace, folder: Path) -> dict:
         shutil.copytree(killed, reference)
         for _ in range(flags.times):
             log.write_text(f"{last}\n")
-            child = PROCESSES.Process(target=keep_writing, args=(name, killed, log, last + 1))
+            child = PROCESSES.Process(
+                target=keep_writing, args=(name, killed, log, last + 1)
+            )
             child.start()
             goal = last + dice.randint(0, 4)
             while int(log.read_text().split()[-1]) < goal and child.is_alive():
@@ -229,14 +278,22 @@ def kills(flags: argparse.Namespace, folder: Path) -> dict:
             if contents(killed) != before:
                 last, more = last + 1, more + 1
                 step(reference, last)
-            after = contents(reference)  # A step of two files may have written one of them.
+            after = contents(
+                reference
+            )  # A step of two files may have written one of them.
             for path, content in contents(killed).items():
-                assert content in (before.get(path), after[path]), f"{name}: half written: {path}"
+                assert content in (before.get(path), after[path]), (
+                    f"{name}: half written: {path}"
+                )
             last += 1
             for place in (killed, reference):
                 step(place, last)
-            assert contents(killed) == contents(reference), f"{name}: the next write failed"
-            assert len(list(killed.iterdir())) == len(contents(killed)), f"{name}: files are left"
+            assert contents(killed) == contents(reference), (
+                f"{name}: the next write failed"
+            )
+            assert len(list(killed.iterdir())) == len(contents(killed)), (
+                f"{name}: files are left"
+            )
         figures[name] = {"steps": last, "done but not acknowledged": more}
     return figures
 
@@ -246,7 +303,11 @@ def kills(flags: argparse.Namespace, folder: Path) -> dict:
 
 def writing_commands(at: Path) -> dict[str, list]:
     """Every command that writes files, all of them to the folder `at`."""
-    pairs, model, index = at / "pairs.csv", at / "run" / "model.safetensors", at / "index"
+    pairs, model, index = (
+        at / "pairs.csv",
+        at / "run" / "model.safetensors",
+        at / "index",
+    )
     train = ["train", "--preset", "course", "--batch-size", 32, "--set=d_model=32"]
     train += ["--questions", pairs, "--output"]
     build = ["index", "build", at / "list.txt", "--model", model, "--output"]
@@ -259,7 +320,14 @@ def writing_commands(at: Path) -> dict[str, list]:
         "index remove": ["index", "remove", index, "--ids", *range(0, 300, 2)],
         "index export": ["index", "export", index, at / "new.parquet"],
         "threshold": ["threshold", index, "--answers", pairs],
-        "duplicates": ["duplicates", index, "--threshold", 0.3, "--output", at / "groups.csv"],
+        "duplicates": [
+            "duplicates",
+            index,
+            "--threshold",
+            0.3,
+            "--output",
+            at / "groups.csv",
+        ],
     }
 
 
@@ -269,7 +337,9 @@ def disk(flags: argparse.Namespace, folder: Path) -> dict:
     files.mkdir()
     write_pairs(files / "pairs.csv", small_corpus(train=400).train)
     for name in ("list", "more"):
-        (files / f"{name}.txt").write_text("\n".join(question(f"{name} {n}") for n in range(400)))
+        (files / f"{name}.txt").write_text(
+            "\n".join(question(f"{name} {n}") for n in range(400))
+        )
     run([*writing_commands(files)["train, resumed"][:-2], "--steps", 8])
     run(writing_commands(files)["index build, again"])
     figures = {}
@@ -291,7 +361,9 @@ def disk(flags: argparse.Namespace, folder: Path) -> dict:
                 low, refused = free, refused + 1
                 assert "the disk is full" in messages, (name, free, messages)
                 after = contents(at)
-                assert all(after.get(file) == value for file, value in before.items()), (name, free)
+                assert all(
+                    after.get(file) == value for file, value in before.items()
+                ), (name, free)
                 run(writing_commands(at)[name])
                 left = [path.name for path in at.rglob("*") if ".tmp-" in path.name]
                 assert not left, (name, free, left)
@@ -316,13 +388,22 @@ def threads(flags: argparse.Namespace, folder: Path) -> dict:
     def work(number: int) -> None:
         dice = random.Random(number)
         while time.monotonic() < end:
-            at, what = dice.randrange(len(batches)), dice.choice(["encode", "search", "change"])
+            at, what = (
+                dice.randrange(len(batches)),
+                dice.choice(["encode", "search", "change"]),
+            )
             if what == "encode":
-                np.testing.assert_allclose(detector.encode(batches[at]), vectors[at], atol=1e-5)
+                np.testing.assert_allclose(
+                    detector.encode(batches[at]), vectors[at], atol=1e-5
+                )
             elif what == "search":
                 hits = index.search(batches[0][0], k=3000, mode="vectors")
-                hits = [hit for hit in hits if hit.id.isdecimal()]  # not the other threads'
-                assert [hit.similarity for hit in hits[:10]] == best and len(hits) == 2000
+                hits = [
+                    hit for hit in hits if hit.id.isdecimal()
+                ]  # not the other threads'
+                assert [hit.similarity for hit in hits[:10]] == best and len(
+                    hits
+                ) == 2000
                 assert all(stored[int(hit.id)] == hit.question for hit in hits)
             else:
                 i = f"thread {number}"
@@ -346,7 +427,9 @@ def view(flags: argparse.Namespace, folder: Path) -> dict:
     writable = folder / "writable"
     writable.mkdir()
     path = writable / "index"
-    QuestionIndex.build(make_detector(), [*map(question, first)], ids=first, path=path).close()
+    QuestionIndex.build(
+        make_detector(), [*map(question, first)], ids=first, path=path
+    ).close()
     with read_only_view(writable, folder / "view") as seen:
         children = []
         for n in range(2):
@@ -359,12 +442,18 @@ def view(flags: argparse.Namespace, folder: Path) -> dict:
             child.start()
         for child in children:
             child.join(flags.seconds + 60)
-        assert all(child.exitcode == 0 for child in children), "a process failed, or never ended"
+        assert all(child.exitcode == 0 for child in children), (
+            "a process failed, or never ended"
+        )
         places = (path, seen / "index")
-        entries = [QuestionIndex.open(place, make_detector()).entries for place in places]
+        entries = [
+            QuestionIndex.open(place, make_detector()).entries for place in places
+        ]
         assert entries[0] == entries[1], "the view is not what was written"
     counts = Counter(
-        changes=sum(len((writable / f"write{n}.log").read_text().splitlines()) for n in range(2))
+        changes=sum(
+            len((writable / f"write{n}.log").read_text().splitlines()) for n in range(2)
+        )
     )
     for n in range(4):
         counts.update(json.loads((folder / f"read{n}.log").read_text()))
@@ -390,7 +479,10 @@ def use_meanwhile(folder: Path, name: str, changes: bool) -> None:
     while not (folder / "stop").exists():
         try:
             if changes:
-                index.add(question(f"{name} {counts['added']}"), ids=[f"{name} {counts['added']}"])
+                index.add(
+                    question(f"{name} {counts['added']}"),
+                    ids=[f"{name} {counts['added']}"],
+                )
                 counts["added"] += 1
             hits = index.search(question("7"), k=1_000_000)
         except CheckpointError as error:
@@ -398,7 +490,11 @@ def use_meanwhile(folder: Path, name: str, changes: bool) -> None:
             counts["refused"] += 1
             time.sleep(0.01)
             continue
-        stored = {hit.id: version_of(hit.id, hit.question) for hit in hits if hit.id.isdecimal()}
+        stored = {
+            hit.id: version_of(hit.id, hit.question)
+            for hit in hits
+            if hit.id.isdecimal()
+        }
         assert stored in (FORMER, LATTER), "an answer is a mixture of two files"
         counts["from the new file" if stored == LATTER else "from the former file"] += 1
         (folder / f"{name}.begun").touch()
@@ -448,7 +544,9 @@ def exchange(flags: argparse.Namespace, folder: Path) -> dict:
                 (place / f"live{end}").unlink(missing_ok=True)
         with QuestionIndex.open(place / "live", detector) as index:
             entries = {entry["id"]: entry["question"] for entry in index.entries}
-        stored = {i: version_of(i, text) for i, text in entries.items() if i.isdecimal()}
+        stored = {
+            i: version_of(i, text) for i, text in entries.items() if i.isdecimal()
+        }
         assert stored == LATTER, "the new file is not whole"
     return {"times": flags.times, **counts}
 
@@ -458,7 +556,9 @@ def exchange(flags: argparse.Namespace, folder: Path) -> dict:
 
 def build_one(folder: Path, name: str, pause: float) -> None:
     """Builds an index of its own texts where perhaps another one does; exit code 3 where it is refused."""
-    texts = [question(f"{name} {n}") for n in range(20)]  # So few are encoded without JAX.
+    texts = [
+        question(f"{name} {n}") for n in range(20)
+    ]  # So few are encoded without JAX.
     time.sleep(pause)
     try:
         QuestionIndex.build(make_detector(), texts, path=folder / "index").close()
@@ -489,7 +589,11 @@ def builds(flags: argparse.Namespace, folder: Path) -> dict:
         assert len(makers) <= 1, "two builds replaced one another"
         codes = Counter(child.exitcode for child in children)
         counts.update(
-            {"made": len(makers), "refused": codes[3], "interrupted": 3 - codes[0] - codes[3]}
+            {
+                "made": len(makers),
+                "refused": codes[3],
+                "interrupted": 3 - codes[0] - codes[3],
+            }
         )
         if makers:
             with QuestionIndex.open(place / "index", make_detector()) as index:
@@ -519,7 +623,9 @@ def labellers(flags: argparse.Namespace, folder: Path) -> dict:
     count = 4 * flags.times
     texts = [question(str(n)) for n in range(count + 1)]
     QuestionIndex.build(make_detector(), texts, path=folder / "index").close()
-    expected = {frozenset(texts[n : n + 2]): n % 3 == 0 for n in range(count) if n % 4 != n % 2}
+    expected = {
+        frozenset(texts[n : n + 2]): n % 3 == 0 for n in range(count) if n % 4 != n % 2
+    }
     for name in ("index", "answers.csv"):
         children = []
         for number in range(2):
@@ -554,7 +660,9 @@ def bodies(flags: argparse.Namespace, folder: Path) -> dict:
     import requests
     from running import running
 
-    index = QuestionIndex.build(make_detector(), random_questions(500), path=folder / "index")
+    index = QuestionIndex.build(
+        make_detector(), random_questions(500), path=folder / "index"
+    )
     longest = 0.0
     with running(index) as address, contextlib.ExitStack() as stack:
         where = urlsplit(address)
@@ -587,12 +695,25 @@ def bodies(flags: argparse.Namespace, folder: Path) -> dict:
 
 PARTS = {
     part.__name__: part
-    for part in (sharing, view, exchange, builds, labellers, kills, disk, threads, bodies)
+    for part in (
+        sharing,
+        view,
+        exchange,
+        builds,
+        labellers,
+        kills,
+        disk,
+        threads,
+        bodies,
+    )
 }
 # Odd, damaged and hostile files through every command that reads one.
 PARTS["files"] = lambda flags, folder: run_all(folder)
-# `siamese train` killed again and again: each run that ends equals one that was never killed.
-PARTS["train"] = lambda flags, folder: killed_runs(folder, flags.times, ["KILL"], steps=150)
+# `siamese train` killed again and again: each run that ends equals one that was never
+# killed.
+PARTS["train"] = lambda flags, folder: killed_runs(
+    folder, flags.times, ["KILL"], steps=150
+)
 
 
 def main() -> None:
@@ -604,7 +725,9 @@ def main() -> None:
     parser.add_argument(
         "--times", type=int, default=50, help="the others that repeat [%(default)s]"
     )
-    parser.add_argument("--results", type=Path, default=ROOT / "benchmarks/results/faults.json")
+    parser.add_argument(
+        "--results", type=Path, default=ROOT / "benchmarks/results/faults.json"
+    )
     flags = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         figures = PARTS[flags.part](flags, Path(folder))

@@ -3,9 +3,10 @@
     python tools/make_forum.py FOLDER [--posts 4000]
     python benchmarks/forum.py FOLDER [--words 50] [--model use]
 
-compares title, body, title+body and title+title+body. Pairs: all pairs of the export in falling order of
-their cosine, average precision and best F1. Search: the title of a planted post finds its duplicate, MRR.
-`--words` cuts each text. Adds the figures to benchmarks/results/forum.json.
+compares title, body, title+body and title+title+body. Pairs: all pairs of the export in
+falling order of their cosine, average precision and best F1. Search: the title of a
+planted post finds its duplicate, MRR. `--words` cuts each text. Adds the figures to
+benchmarks/results/forum.json.
 """
 
 import argparse
@@ -35,11 +36,15 @@ def pair_figures(vectors: np.ndarray, planted: list[list[int]]) -> dict[str, flo
     recall *= right.sum() / len(pairs)  # Pairs below the lowest cosine are never found.
     f1 = 2 * precision * recall / np.maximum(precision + recall, 1e-9)
     figures = {"average_precision": -np.sum(np.diff(recall) * precision[:-1])}
-    figures[f"recall_at_precision_{PRECISION}"] = recall[precision >= PRECISION].max(initial=0)
+    figures[f"recall_at_precision_{PRECISION}"] = recall[precision >= PRECISION].max(
+        initial=0
+    )
     return figures | {"best_f1": f1.max(), "best_cut": cuts[f1[:-1].argmax()]}
 
 
-def search_figures(index: QuestionIndex, titles: list[str], planted: list[list[int]]) -> dict:
+def search_figures(
+    index: QuestionIndex, titles: list[str], planted: list[list[int]]
+) -> dict:
     """The mean reciprocal rank of a planted post's duplicate, asked for by the post's title."""
     asked = [pair[side] for pair in planted for side in (0, 1)]
     duplicates = [pair[1 - side] for pair in planted for side in (0, 1)]
@@ -49,7 +54,9 @@ def search_figures(index: QuestionIndex, titles: list[str], planted: list[list[i
         answers = index.search([titles[row] for row in asked], DEPTH, mode=mode)
         for row, duplicate, hits in zip(asked, duplicates, answers):
             ids = [hit.id for hit in hits if hit.id != str(row)]
-            ranks.append(1 + ids.index(str(duplicate)) if str(duplicate) in ids else np.inf)
+            ranks.append(
+                1 + ids.index(str(duplicate)) if str(duplicate) in ids else np.inf
+            )
         figures[f"mrr_{mode}"] = np.mean(1 / np.array(ranks))
     return figures
 
@@ -58,22 +65,30 @@ def main() -> None:
     """Measures each choice of columns, prints, and adds the figures to the file of results."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folder", type=Path, help="of posts.csv and truth.json")
-    parser.add_argument("--words", type=int, help="measure only the first words of each text")
+    parser.add_argument(
+        "--words", type=int, help="measure only the first words of each text"
+    )
     parser.add_argument("--model", default="use")
-    parser.add_argument("--results", type=Path, default=Path("benchmarks/results/forum.json"))
+    parser.add_argument(
+        "--results", type=Path, default=Path("benchmarks/results/forum.json")
+    )
     flags = parser.parse_args()
     planted = json.loads((flags.folder / "truth.json").read_text())["pairs"]
     results = json.loads(flags.results.read_text()) if flags.results.exists() else {}
     detector = DuplicateDetector.load(flags.model)
     titles = []
     for column in COLUMNS:
-        posts = read_questions(flags.folder / "posts.csv", column=column, encoding="cp1252")
+        posts = read_questions(
+            flags.folder / "posts.csv", column=column, encoding="cp1252"
+        )
         titles = titles or posts.questions
         texts = [" ".join(text.split()[: flags.words]) for text in posts.questions]
         with QuestionIndex.build(detector, texts) as index:
             figures = pair_figures(index.vectors, planted)
             figures |= search_figures(index, titles, planted)
-        name = f"{flags.folder.name}, {column}" + (f", {flags.words} words" if flags.words else "")
+        name = f"{flags.folder.name}, {column}" + (
+            f", {flags.words} words" if flags.words else ""
+        )
         name += "" if flags.model == "use" else f", {flags.model}"
         results[name] = {key: round(float(value), 4) for key, value in figures.items()}
         print(name, json.dumps(results[name], indent=1), flush=True)

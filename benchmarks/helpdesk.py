@@ -1,8 +1,10 @@
 """How well duplicates are found in a help desk's export, before and after thirty answers.
 
-    python benchmarks/helpdesk.py --data tickets.csv --truth truth.csv [--encoding cp1252]
+    python benchmarks/helpdesk.py --data tickets.csv --truth truth.csv [--encoding
+    cp1252]
 
-The truth has the column `problem` beside the ids: tickets of one problem are duplicates. Printed are
+The truth has the column `problem` beside the ids: tickets of one problem are
+duplicates. Printed are
 
 - of all pairs as `siamese duplicates --pairs` ranks them: average precision, best F1 and its precision and
   recall, how many of the first 50 are right;
@@ -10,7 +12,8 @@ The truth has the column `problem` beside the ids: tickets of one problem are du
   truth, in twenty draws: mean and worst, precision and recall in the mean;
 - for how many problems `match -k 3` finds another ticket of the problem, asked for by its first ticket.
 
-`--column` and `--keep-repeated` are those of the command; `--output` writes the figures as JSON.
+`--column` and `--keep-repeated` are those of the command; `--output` writes the figures
+as JSON.
 """
 
 import argparse
@@ -97,10 +100,14 @@ def answered(
         if candidate is None:
             break
         first, second = (similar.entries[row]["question"] for row in candidate[:2])
-        answers.append((first, second, int(bool(problem_of[first] & problem_of[second]))))
+        answers.append(
+            (first, second, int(bool(problem_of[first] & problem_of[second])))
+        )
     pairs = QuestionPairs(*([answer[at] for answer in answers] for at in range(3)))
     index.add_answers(pairs)
-    with contextlib.suppress(SiameseError):  # Too few are duplicates: the former threshold stays.
+    with contextlib.suppress(
+        SiameseError
+    ):  # Too few are duplicates: the former threshold stays.
         index.set_threshold(similar.fitted(index.detector, pairs, resamples=0))
     shot = index.grouped()
     return shot, sum(answer[2] for answer in answers), shot.weight
@@ -131,13 +138,18 @@ def answer_figures(
         result = group_figures(shot, [problems[at] for at in order])
         results.append({**result, "yes": yes, "weight": weight})
     figures = {
-        f"{name}_mean": float(np.mean([result[name] for result in results])) for name in results[0]
+        f"{name}_mean": float(np.mean([result[name] for result in results]))
+        for name in results[0]
     }
-    figures |= {f"{name}_worst": min(r[name] for r in results) for name in ("f1", "right_pairs")}
+    figures |= {
+        f"{name}_worst": min(r[name] for r in results) for name in ("f1", "right_pairs")
+    }
     return figures
 
 
-def matched(index: QuestionIndex, questions: QuestionList, problems: list[str]) -> dict[str, int]:
+def matched(
+    index: QuestionIndex, questions: QuestionList, problems: list[str]
+) -> dict[str, int]:
     """For how many problems the nearest other tickets of its first one hold another of it."""
     places: dict[str, list[int]] = defaultdict(list)
     for place, problem in enumerate(problems):
@@ -158,7 +170,9 @@ def main() -> None:
     """Measures a list and prints the figures."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path, required=True, help="the export")
-    parser.add_argument("--truth", type=Path, required=True, help="id and problem of each ticket")
+    parser.add_argument(
+        "--truth", type=Path, required=True, help="id and problem of each ticket"
+    )
     parser.add_argument("--encoding", default="cp1252")
     parser.add_argument("--id-column", default="Ticket-ID")
     parser.add_argument("--column")
@@ -168,7 +182,11 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--output", type=Path)
     flags = parser.parse_args()
-    options = {"column": flags.column, "id_column": flags.id_column, "encoding": flags.encoding}
+    options = {
+        "column": flags.column,
+        "id_column": flags.id_column,
+        "encoding": flags.encoding,
+    }
     if flags.keep_repeated:
         options["keep_repeated"] = True
     questions = read_questions(flags.data, **options)
@@ -186,7 +204,9 @@ def main() -> None:
     if flags.draws:
         options = {"count": flags.labels, "draws": flags.draws}
         after = answer_figures(detector, questions, problems, **options)
-        figures |= {f"after_{flags.labels}_{name}": value for name, value in after.items()}
+        figures |= {
+            f"after_{flags.labels}_{name}": value for name, value in after.items()
+        }
     rounded = {
         name: value if isinstance(value, (str, int)) else round(float(value), 4)
         for name, value in figures.items()

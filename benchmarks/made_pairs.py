@@ -1,8 +1,9 @@
 """Two sets made by rule: near misses beside paraphrases, and questions as people type them.
 
-Near misses come from the embedded corpus, which no model of the tables was trained on: two of its questions
-that ask different things and differ in a number, a negation, a direction or a name, beside another wording
-of the first one. Typed questions are made from rows that stay outside the repository, when asked for.
+Near misses come from the embedded corpus, which no model of the tables was trained on:
+two of its questions that ask different things and differ in a number, a negation, a
+direction or a name, beside another wording of the first one. Typed questions are made
+from rows that stay outside the repository, when asked for.
 """
 
 import html
@@ -41,7 +42,9 @@ def near_misses(seed: int = 34) -> list[NearMiss]:
         same[question.meaning].append(question.text)
         words = words_of(question.text)
         alike[*sorted(words)].append(question)
-        for place in range(len(words)):  # Two questions with one of these differ in one word.
+        for place in range(
+            len(words)
+        ):  # Two questions with one of these differ in one word.
             alike[*words[:place], "", *words[place + 1 :]].append(question)
     found: dict[str, dict[tuple[str, str], NearMiss]] = {kind: {} for kind in KINDS}
     draw = random.Random(seed)
@@ -52,7 +55,9 @@ def near_misses(seed: int = 34) -> list[NearMiss]:
             if kind and one.meaning != other.meaning and wordings:
                 miss = NearMiss(kind, one.text, draw.choice(wordings), other.text)
                 found[kind][one.meaning, other.meaning] = miss
-    return [miss for kind in KINDS for miss in draw.sample([*found[kind].values()], EACH)]
+    return [
+        miss for kind in KINDS for miss in draw.sample([*found[kind].values()], EACH)
+    ]
 
 
 def words_of(text: str) -> list[str]:
@@ -69,14 +74,23 @@ def kind_of(one: list[str], other: list[str]) -> str | None:
         return "negation"
     if len(changed) == 2 and all(NUMBER.search(word.lower()) for word in changed):
         return "number"
-    return "name" if len(changed) == 2 and all(word[0].isupper() for word in changed) else None
+    return (
+        "name"
+        if len(changed) == 2 and all(word[0].isupper() for word in changed)
+        else None
+    )
 
 
 def typed(question: str) -> list[str]:
     """The question as people type it, once for each of `TYPED`."""
     longest = max(question.split(), key=len)
     middle = len(longest) // 2
-    swapped = longest[: middle - 1] + longest[middle] + longest[middle - 1] + longest[middle + 1 :]
+    swapped = (
+        longest[: middle - 1]
+        + longest[middle]
+        + longest[middle - 1]
+        + longest[middle + 1 :]
+    )
     return [
         question.replace(longest, swapped, 1),
         f"Hi all, {question} Thanks in advance!",

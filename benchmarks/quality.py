@@ -1,19 +1,23 @@
 """How right the models are on labelled rows and on made pairs, beside baselines; and what they cost.
 
-    python benchmarks/quality.py --questions questions.csv.gz --splits splits.json --runs runs --test
+    python benchmarks/quality.py --questions questions.csv.gz --splits splits.json
+    --runs runs --test
 
-trains the models that are not yet in the folder of runs (an interrupted run resumes), measures all on the
-validation rows, and writes quality.json and its tables, quality.md. `ensemble` is a head and a tower beside
-their encoder; one tower is for both encoders. Names with ", both" have the encoder use+wordllama.
+trains the models that are not yet in the folder of runs (an interrupted run resumes),
+measures all on the validation rows, and writes quality.json and its tables, quality.md.
+`ensemble` is a head and a tower beside their encoder; one tower is for both encoders.
+Names with ", both" have the encoder use+wordllama.
 
-How test is kept out of every choice: training reads the train rows alone; the threshold, the calibration
-and every setting were chosen on the valid rows. ``--test`` is the last step: it opens the saved models with
-their saved threshold and calibration, and scores the test rows once.
+How test is kept out of every choice: training reads the train rows alone; the
+threshold, the calibration and every setting were chosen on the valid rows. ``--test``
+is the last step: it opens the saved models with their saved threshold and calibration,
+and scores the test rows once.
 
-Beside all rows stand those of whose two questions none, one or both were trained on: half of the duplicates
-among all rows follow from training labels, so the figure for all of them is optimistic. The disjoint
-split (``--disjoint``) divides all rows anew so that no question stands in two parts (`cluster_split`).
-The made pairs are those of made_pairs.py. Their typed questions are the first of the valid rows.
+Beside all rows stand those of whose two questions none, one or both were trained on:
+half of the duplicates among all rows follow from training labels, so the figure for all
+of them is optimistic. The disjoint split (``--disjoint``) divides all rows anew so that
+no question stands in two parts (`cluster_split`). The made pairs are those of
+made_pairs.py. Their typed questions are the first of the valid rows.
 """
 
 import argparse
@@ -28,7 +32,13 @@ import made_pairs
 import numpy as np
 from transfer import tfidf
 
-from siamese import DuplicateDetector, QuestionPairs, enable_compile_cache, keep_memory, read_pairs
+from siamese import (
+    DuplicateDetector,
+    QuestionPairs,
+    enable_compile_cache,
+    keep_memory,
+    read_pairs,
+)
 from siamese.evaluation.calibration import expected_calibration_error
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.evaluation.report import word_overlap
@@ -38,7 +48,11 @@ from siamese.training.config import TrainConfig
 from siamese.training.report import with_tower
 from siamese.training.run import Trainer
 
-SEEN = ("none_seen", "one_seen", "both_seen")  # how many of a row's questions were trained on
+SEEN = (
+    "none_seen",
+    "one_seen",
+    "both_seen",
+)  # how many of a row's questions were trained on
 RESULTS = Path(__file__).parent / "results" / "quality.json"
 CONFIGS = {
     "course": TrainConfig(),
@@ -68,13 +82,24 @@ def main() -> None:
     results = json.loads(flags.output.read_text()) if flags.output.exists() else {}
     for name in flags.models:
         for seed in flags.seeds if name in CONFIGS else [0]:
-            measure(flags, f"{name}, seed {seed}" if seed else name, name, seed, parts, results)
+            measure(
+                flags,
+                f"{name}, seed {seed}" if seed else name,
+                name,
+                seed,
+                parts,
+                results,
+            )
     if flags.disjoint:
         sizes = np.array([len(part) for part in parts.values()])
-        divided = [pairs.select(part) for part in cluster_split(pairs, sizes / sizes.sum(), 34)]
+        divided = [
+            pairs.select(part) for part in cluster_split(pairs, sizes / sizes.sum(), 34)
+        ]
         for name in flags.disjoint:
             key = f"{name}, cluster-disjoint"
-            measure(flags, key, name, flags.seeds[0], dict(zip(parts, divided)), results)
+            measure(
+                flags, key, name, flags.seeds[0], dict(zip(parts, divided)), results
+            )
     text = (
         "# How right the models are\n\nMade by `python benchmarks/quality.py`; mean ± standard deviation "
         "over the seeds. †: the vectors of wordllama were trained on Quora's duplicates, perhaps on these "
@@ -132,7 +157,9 @@ def costs(detector: DuplicateDetector, texts: list[str]) -> dict:
     return {"file_mb": round(size / 1e6, 1), "questions_per_cpu_s": round(speed)}
 
 
-def model(flags, key: str, name: str, seed: int, parts: dict, facts: dict) -> DuplicateDetector:
+def model(
+    flags, key: str, name: str, seed: int, parts: dict, facts: dict
+) -> DuplicateDetector:
     """The trained model of a configuration, or an encoder with threshold and calibration of valid."""
     if name not in CONFIGS:
         return DuplicateDetector.from_encoder(name).fitted(parts["valid"])
@@ -148,7 +175,9 @@ def model(flags, key: str, name: str, seed: int, parts: dict, facts: dict) -> Du
     if not (folder / "model.safetensors").exists():
         config = TrainConfig(**{**vars(CONFIGS[name]), "seed": seed})
         started = time.monotonic()
-        trainer = Trainer(parts["train"], config, folder, valid=parts["valid"], quiet=flags.quiet)
+        trainer = Trainer(
+            parts["train"], config, folder, valid=parts["valid"], quiet=flags.quiet
+        )
         trainer.train()
         if not trainer.resumed_from:
             facts["training_s"] = round(time.monotonic() - started, 1)
@@ -166,12 +195,16 @@ def figures(judge: Judge, pairs: QuestionPairs, trained: QuestionPairs) -> dict:
     facts = {"accuracy_at_0.7": ((scores > 0.7) == labels).mean()}
     facts |= {name: getattr(tuned, name) for name in measured}
     if judge.probability:
-        facts["calibration_error"] = expected_calibration_error(judge.probability(scores), labels)
+        facts["calibration_error"] = expected_calibration_error(
+            judge.probability(scores), labels
+        )
     seen = trained_on(pairs, trained)
     for count, name in enumerate(SEEN):
         part = seen == count
         if len(set(labels[part].tolist())) == 2:
-            facts[f"roc_auc_{name}"] = evaluate_scores(scores[part], labels[part]).roc_auc
+            facts[f"roc_auc_{name}"] = evaluate_scores(
+                scores[part], labels[part]
+            ).roc_auc
             facts[f"rows_{name}"] = int(part.sum())
     return {name: round(float(value), 4) for name, value in facts.items()}
 
@@ -179,20 +212,35 @@ def figures(judge: Judge, pairs: QuestionPairs, trained: QuestionPairs) -> dict:
 def on_made_pairs(judge: Judge, valid: QuestionPairs) -> dict:
     """Shares of typed questions that stay duplicates, and of near misses that are told apart."""
     questions = list(dict.fromkeys(valid.question1))[:QUESTIONS]
-    typed = np.array([made_pairs.typed(question) for question in questions])  # [questions, rules]
-    stays = [judge.score(questions, texts.tolist()) > judge.threshold for texts in typed.T]
-    facts = {"typed": np.mean(stays), **dict(zip(made_pairs.TYPED, np.mean(stays, axis=1)))}
+    typed = np.array(
+        [made_pairs.typed(question) for question in questions]
+    )  # [questions, rules]
+    stays = [
+        judge.score(questions, texts.tolist()) > judge.threshold for texts in typed.T
+    ]
+    facts = {
+        "typed": np.mean(stays),
+        **dict(zip(made_pairs.TYPED, np.mean(stays, axis=1))),
+    }
     kinds, asked, same, near = map(np.array, zip(*made_pairs.near_misses()))
     same, near = (judge.score(asked.tolist(), texts.tolist()) for texts in (same, near))
-    facts |= {"refused": (near <= judge.threshold).mean(), "ahead": (same > near).mean()}
-    facts |= {f"{kind}_ahead": (same > near)[kinds == kind].mean() for kind in made_pairs.KINDS}
+    facts |= {
+        "refused": (near <= judge.threshold).mean(),
+        "ahead": (same > near).mean(),
+    }
+    facts |= {
+        f"{kind}_ahead": (same > near)[kinds == kind].mean()
+        for kind in made_pairs.KINDS
+    }
     return {name: round(float(value), 4) for name, value in facts.items()}
 
 
 def trained_on(pairs: QuestionPairs, trained: QuestionPairs) -> np.ndarray:
     """How many of each row's two questions stand in the training rows, int [n]."""
     known = {*trained.question1, *trained.question2}
-    return np.array([(a in known) + (b in known) for a, b in zip(pairs.question1, pairs.question2)])
+    return np.array(
+        [(a in known) + (b in known) for a, b in zip(pairs.question1, pairs.question2)]
+    )
 
 
 ROWS = {
@@ -219,16 +267,25 @@ def tables(results: dict) -> str:
     for facts in results.values():
         groups.setdefault(facts["name"], []).append(facts)
     text = ""
-    for part, title in (("test", "Test rows"), ("valid", "Valid rows"), ("made", "Made pairs")):
+    for part, title in (
+        ("test", "Test rows"),
+        ("valid", "Valid rows"),
+        ("made", "Made pairs"),
+    ):
         columns = MADE if part == "made" else ROWS
         text += f"\n## {title}\n\n| model | seeds | {' | '.join(columns)} |\n"
         text += f"{'|---' * (len(columns) + 2)}|\n"
         for name, runs in groups.items():
             rows = [run[part] for run in runs if part in run]
             if rows:
-                cells = [spread([row[f] for row in rows if f in row]) for f in columns.values()]
+                cells = [
+                    spread([row[f] for row in rows if f in row])
+                    for f in columns.values()
+                ]
                 text += f"| {marked(name)} | {len(rows)} | {' | '.join(cells)} |\n"
-    text += f"\n## Costs\n\n| model | {' | '.join(COSTS)} |\n{'|---' * (len(COSTS) + 1)}|\n"
+    text += (
+        f"\n## Costs\n\n| model | {' | '.join(COSTS)} |\n{'|---' * (len(COSTS) + 1)}|\n"
+    )
     for name, runs in groups.items():
         values = [[run[f] for run in runs if run.get(f)] for f in COSTS.values()]
         cells = [f"{np.mean(v):,.5g}" if v else "" for v in values]

@@ -17,7 +17,8 @@ speed     of the first model: building the index, one query (p50) and in batches
 groups    of each model: average linkage beside connected components, B-cubed against the closure of the
           labels. Each threshold is chosen on a random half of the clusters; the figures are of the other
 
-Results are merged into PREFIX.json, and PREFIX.md is made from it: a part can be run again alone.
+Results are merged into PREFIX.json, and PREFIX.md is made from it: a part can be run
+again alone.
 """
 
 import argparse
@@ -45,7 +46,9 @@ LABELS = {
     "tfidf": "TF-IDF cosine",
     "minilm": "all-MiniLM-L6-v2 (trained on Quora's duplicates)",
 }
-HEADER = "MRR|recall@1|recall@10|unseen: MRR|recall@1|recall@10|prepared in, s|queries/s"
+HEADER = (
+    "MRR|recall@1|recall@10|unseen: MRR|recall@1|recall@10|prepared in, s|queries/s"
+)
 MEASURES = ("mrr", "recall_at_1", "recall_at_10")
 FIGURES = [*MEASURES, *(f"unseen_{name}" for name in MEASURES)]
 
@@ -58,7 +61,9 @@ def timed(work: Callable, *arguments: Any, **options: Any) -> tuple[Any, float]:
 
 def one_by_one(search: Callable, queries: Any, **options: Any) -> float:
     """Median milliseconds of a search."""
-    return 1e3 * statistics.median(timed(search, query, **options)[1] for query in queries)
+    return 1e3 * statistics.median(
+        timed(search, query, **options)[1] for query in queries
+    )
 
 
 class Pool:
@@ -78,7 +83,9 @@ class Pool:
             members.setdefault(cluster, set()).add(row)
         self.relevant = [members[self.cluster[i]] - {i} for i in self.queries]
         before = pairs.rows(0, first)
-        trained = {int(self.cluster[row_of[t]]) for t in (*before.question1, *before.question2)}
+        trained = {
+            int(self.cluster[row_of[t]]) for t in (*before.question1, *before.question2)
+        }
         self.unseen = [int(self.cluster[row]) not in trained for row in self.queries]
         self.models = dict(model.split("=", 1) for model in flags.model)
         self._indexes: dict[str, tuple[QuestionIndex, float]] = {}
@@ -90,16 +97,24 @@ class Pool:
             self._indexes[name] = timed(QuestionIndex.build, detector, self.texts)
         return self._indexes[name]
 
-    def quality(self, rows: list[list[int]], prepared_s: float, answered_s: float) -> dict:
+    def quality(
+        self, rows: list[list[int]], prepared_s: float, answered_s: float
+    ) -> dict:
         """The figures of ranked rows, DEPTH + 1 a query at most, the query's own among them."""
-        ranked = [[r for r in row if r != own][:DEPTH] for row, own in zip(rows, self.queries)]
+        ranked = [
+            [r for r in row if r != own][:DEPTH] for row, own in zip(rows, self.queries)
+        ]
         answers = list(zip(ranked, self.relevant))
         figures = {"prepare_s": prepared_s, "queries_per_s": len(ranked) / answered_s}
-        unseen = [answer for answer, is_unseen in zip(answers, self.unseen) if is_unseen]
+        unseen = [
+            answer for answer, is_unseen in zip(answers, self.unseen) if is_unseen
+        ]
         for start, part in (("", answers), ("unseen_", unseen)):
             metrics = evaluate_retrieval(*zip(*part), ks=(1, 10))
             figures |= {f"{start}mrr": metrics.mrr, f"{start}queries": metrics.queries}
-            figures |= {f"{start}recall_at_{k}": value for k, value in metrics.recall.items()}
+            figures |= {
+                f"{start}recall_at_{k}": value for k, value in metrics.recall.items()
+            }
         return figures
 
 
@@ -124,7 +139,10 @@ def words(pool: Pool) -> dict:
     for name in pool.models:
         index, seconds = pool.index(name)
         _, counted = timed(index.search, asked[0], mode="words")
-        ways = {"words": ("words", counted), "hybrid": (f"{name} and words", seconds + counted)}
+        ways = {
+            "words": ("words", counted),
+            "hybrid": (f"{name} and words", seconds + counted),
+        }
         for mode, (label, prepared) in ways.items():
             hits, answered = timed(index.search, asked, DEPTH + 1, mode=mode)
             rows = [[int(hit.id) for hit in row] for row in hits]
@@ -136,13 +154,17 @@ def tfidf(pool: Pool) -> dict:
     """By the cosine of TF-IDF vectors: words, logarithmic counts."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    table = TfidfVectorizer(sublinear_tf=True, token_pattern=r"(?u)\b\w+\b", dtype=np.float32)
+    table = TfidfVectorizer(
+        sublinear_tf=True, token_pattern=r"(?u)\b\w+\b", dtype=np.float32
+    )
     vectors, prepared = timed(table.fit_transform, pool.texts)
     by_word = vectors.T.tocsr()
     rows = []
     begun = time.perf_counter()
     for at in range(0, len(pool.queries), 64):
-        scores = (vectors[pool.queries[at : at + 64]] @ by_word).toarray()  # [64, texts]
+        scores = (
+            vectors[pool.queries[at : at + 64]] @ by_word
+        ).toarray()  # [64, texts]
         best = np.argpartition(-scores, DEPTH + 1, axis=1)[:, : DEPTH + 1]
         order = np.argsort(-np.take_along_axis(scores, best, 1), axis=1, kind="stable")
         rows += np.take_along_axis(best, order, 1).tolist()
@@ -159,7 +181,9 @@ def bm25(pool: Pool) -> dict:
     scorer = bm25s.BM25()
     _, prepared = timed(scorer.index, tokens(pool.texts), show_progress=False)
     asked = tokens([pool.texts[row] for row in pool.queries])
-    (rows, _), answered = timed(scorer.retrieve, asked, k=DEPTH + 1, show_progress=False)
+    (rows, _), answered = timed(
+        scorer.retrieve, asked, k=DEPTH + 1, show_progress=False
+    )
     return {"bm25": pool.quality(np.asarray(rows).tolist(), prepared, answered)}
 
 
@@ -182,7 +206,9 @@ def speed(pool: Pool) -> dict:
     figures = {"model": name, "questions": len(index), "build_s": seconds}
     for mode in ("vectors", "hybrid"):
         index.search(asked[:512], mode=mode)
-        figures[f"{mode}_text_p50_ms"] = one_by_one(index.search, asked[:200], mode=mode)
+        figures[f"{mode}_text_p50_ms"] = one_by_one(
+            index.search, asked[:200], mode=mode
+        )
     base = np.array(index.vectors)
     rng = np.random.default_rng(0)
     million = np.resize(base, (1_000_000, base.shape[1]))
@@ -193,7 +219,10 @@ def speed(pool: Pool) -> dict:
         search = functools.partial(top_k, vectors, k=10)
         best = min(timed(search, base[:1024])[1] for _ in range(3))
         figures[f"{label}p50_ms"] = one_by_one(search, base[:50, None])
-        figures |= {f"{label}queries_per_s": 1024 / best, f"{label}MB": vectors.nbytes / 1e6}
+        figures |= {
+            f"{label}queries_per_s": 1024 / best,
+            f"{label}MB": vectors.nbytes / 1e6,
+        }
     return figures
 
 
@@ -203,8 +232,9 @@ def speed(pool: Pool) -> dict:
 def b_cubed(groups: Any, truth: Any, counted: Any) -> dict[str, float]:
     """B-cubed precision, recall and F (Bagga and Baldwin, 1998; Amigo et al., 2009).
 
-    Every item counts itself, so that all items alone have precision 1, and all in one group recall 1.
-    `groups` and `truth` hold the group of each item, `counted` whether it is averaged over: all [n].
+    Every item counts itself, so that all items alone have precision 1, and all in one
+    group recall 1. `groups` and `truth` hold the group of each item, `counted` whether
+    it is averaged over: all [n].
     """
     sizes, of_item = _sizes(groups)
     true_sizes, of_true = _sizes(truth)
@@ -245,8 +275,12 @@ def groups(pool: Pool) -> dict:
         first, second, cosines, least = strongest_pairs(vectors, LOWEST)
         edges = np.stack([first, second], axis=1)
         cuts = np.linspace(1, least, 101).tolist()
-        components = [(c, connected_groups(len(truth), edges[cosines > c])) for c in cuts]
-        for way, (cuts, seconds) in (ways | {"connected components": (components, None)}).items():
+        components = [
+            (c, connected_groups(len(truth), edges[cosines > c])) for c in cuts
+        ]
+        for way, (cuts, seconds) in (
+            ways | {"connected components": (components, None)}
+        ).items():
             cut, labels = max(cuts, key=lambda pair: b_cubed(pair[1], truth, half)["f"])
             scores = b_cubed(labels, truth, ~half)
             largest = int(np.bincount(labels).max())
@@ -265,7 +299,9 @@ def markdown(results: dict) -> str:
         f"{results['pool']['questions']:,} distinct real questions; {results['pool']['queries']:,} "
         "queries: question1 of the test duplicates.\n"
     )
-    rows = sorted(results.get("retrieval", {}).items(), key=lambda item: -item[1]["mrr"])
+    rows = sorted(
+        results.get("retrieval", {}).items(), key=lambda item: -item[1]["mrr"]
+    )
     if rows:
         text += (
             "\nMRR looks at 100 answers; recall@k is the share of a question's known duplicates among the "
@@ -297,7 +333,9 @@ def rounded(value: Any) -> Any:
     return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
-PARTS = {part.__name__: part for part in (models, words, bm25, tfidf, minilm, speed, groups)}
+PARTS = {
+    part.__name__: part for part in (models, words, bm25, tfidf, minilm, speed, groups)
+}
 
 
 def main() -> None:
@@ -309,7 +347,12 @@ def main() -> None:
     add("--rows", default="test", help="the split whose duplicates are the queries")
     add("--model", action="append", default=[], metavar="NAME=MODEL")
     add("--parts", type=lambda text: text.split(","), default=[*PARTS][:-1])
-    add("--results", type=Path, default=Path("benchmarks/results/search"), metavar="PREFIX")
+    add(
+        "--results",
+        type=Path,
+        default=Path("benchmarks/results/search"),
+        metavar="PREFIX",
+    )
     flags = parser.parse_args()
     pool = Pool(flags)
     file = flags.results.with_suffix(".json")

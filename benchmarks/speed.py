@@ -5,15 +5,17 @@
     python benchmarks/speed.py --contenders trax,ours,torch --peer-python .venv-bench/bin/python
     python benchmarks/speed.py --imports                    # Trax's import, as it is and after siamese's
 
-Each contender runs in a process of its own, which also gives its peak memory and its time to the first
-step, with an empty compile cache in the first round and a filled one after it. The processes take turns,
-round after round. A figure is the sum over the batches of each batch's median time over all passes and
-rounds. The floor of a step is its arithmetic (the LSTM's products, forward and twice that backward, of
-every token, padding included) at the speed of a large matrix product, measured before and after.
+Each contender runs in a process of its own, which also gives its peak memory and its
+time to the first step, with an empty compile cache in the first round and a filled one
+after it. The processes take turns, round after round. A figure is the sum over the
+batches of each batch's median time over all passes and rounds. The floor of a step is
+its arithmetic (the LSTM's products, forward and twice that backward, of every token,
+padding included) at the speed of a large matrix product, measured before and after.
 
-Ours changes glibc's malloc settings (siamese.keep_memory); every contender runs with that setting, from
-the environment, so that the LSTMs are compared and not this. Without TensorFlow Trax alone cannot be
-imported: run ``--imports`` in an environment with requirements/tensorflow.txt.
+Ours changes glibc's malloc settings (siamese.keep_memory); every contender runs with
+that setting, from the environment, so that the LSTMs are compared and not this. Without
+TensorFlow Trax alone cannot be imported: run ``--imports`` in an environment with
+requirements/tensorflow.txt.
 """
 
 import argparse
@@ -57,10 +59,14 @@ def child(name: str, batches_file: str) -> None:
         vocab = int(stored["vocab"])
         repeats = int(stored["repeats"])
         parts = range(int(stored["parts"]))
-        batches = [tuple(stored[f"{i}_{part}"] for part in parts) for i in range(stored["count"])]
+        batches = [
+            tuple(stored[f"{i}_{part}"] for part in parts)
+            for i in range(stored["count"])
+        ]
     step, encode = MAKERS[name](vocab, batches[0])
     first = None
-    # Every shape compiles once, the first one perhaps twice: fresh weights, then those of a step.
+    # Every shape compiles once, the first one perhaps twice: fresh weights, then those
+    # of a step.
     for batch in [*{b[0].shape: b for b in batches}.values()] * 2:
         step(*batch)
         first = first or time.perf_counter() - start
@@ -71,13 +77,18 @@ def child(name: str, batches_file: str) -> None:
             start = time.perf_counter()
             cpu = time.process_time()
             step(*batch)
-            seconds[:2, row, at] = time.perf_counter() - start, time.process_time() - cpu
+            seconds[:2, row, at] = (
+                time.perf_counter() - start,
+                time.process_time() - cpu,
+            )
         for at, q in enumerate([np.concatenate(batch[:2]) for batch in batches]):
             start = time.perf_counter()
             encode(q)
             seconds[2, row, at] = time.perf_counter() - start
     times = dict(zip(("train", "train_cpu", "encode"), seconds.tolist()))
-    peak = int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1024
+    peak = (
+        int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1024
+    )
     print(json.dumps({**times, "first_step_s": first, "peak_mib": peak}))
 
 
@@ -86,7 +97,13 @@ def child(name: str, batches_file: str) -> None:
 
 def load(flags: argparse.Namespace, kinds: set[str]) -> dict[str, tuple[list, int]]:
     """For 'course', 'bucketed' and 'lstm': (batches, vocabulary size) from one file's training rows."""
-    from siamese import PairBatches, TrainConfig, data_generator, embedded_corpus, read_pairs
+    from siamese import (
+        PairBatches,
+        TrainConfig,
+        data_generator,
+        embedded_corpus,
+        read_pairs,
+    )
     from siamese.text.vocabulary import tokenize_questions
     from siamese.training.prepare import make_batches, prepare
 
@@ -95,10 +112,15 @@ def load(flags: argparse.Namespace, kinds: set[str]) -> dict[str, tuple[list, in
     if flags.splits:
         pairs = pairs.rows(*json.loads(Path(flags.splits).read_text())["rows"]["train"])
     batches = {}
-    if "lstm" in kinds:  # duplicates, as many labelled pairs, and the mask of known duplicates
+    if (
+        "lstm" in kinds
+    ):  # duplicates, as many labelled pairs, and the mask of known duplicates
         data = prepare(pairs, TrainConfig.preset("lstm"))
         train, _ = make_batches(data, TrainConfig.preset("lstm"))
-        batches["lstm"] = [tuple(next(train)) for _ in range(count)], data.vocabulary.size
+        batches["lstm"] = (
+            [tuple(next(train)) for _ in range(count)],
+            data.vocabulary.size,
+        )
     pairs = pairs.duplicates()
     tokenized = tokenize_questions([*pairs.question1, *pairs.question2], progress=False)
     rows = tokenized.rows.reshape(2, -1)
@@ -131,7 +153,9 @@ def measure(name: str, batches: list, vocab: int, cache: str, flags) -> dict:
     peer = flags.peer_python if name.startswith("torch") else None
     environment = {**os.environ, "XDG_CACHE_HOME": cache, **KEEP_FREED}
     with tempfile.NamedTemporaryFile(suffix=".npz") as file:
-        arrays = {f"{i}_{part}": a for i, b in enumerate(batches) for part, a in enumerate(b)}
+        arrays = {
+            f"{i}_{part}": a for i, b in enumerate(batches) for part, a in enumerate(b)
+        }
         sizes = {"count": len(batches), "parts": len(batches[0])}
         np.savez(file, vocab=vocab, repeats=flags.repeats, **sizes, **arrays)
         file.flush()
@@ -152,7 +176,9 @@ def rounds(flags: argparse.Namespace, batches: dict[str, tuple[list, int]]) -> d
                 run = measure(name, of_contender, vocab, f"{cache}/{name}", flags)
                 runs[name].append(run)
                 step = 1000 * float(np.median(run.get("train", [[0]]), axis=0).mean())
-                print(f"  {name}: {run.get('error', f'{step:.1f} ms a step')}", flush=True)
+                print(
+                    f"  {name}: {run.get('error', f'{step:.1f} ms a step')}", flush=True
+                )
     figures = {}
     for name in flags.contenders:
         of_contender, _ = batches[BATCHES.get(name, "course")]
@@ -166,7 +192,9 @@ def pooled(runs: list[dict], name: str, batches: list) -> dict:
     if not good:
         return runs[0]
     pairs = sum(len(side) for batch in batches for side in trained_sides(batch)) / 2
-    questions = sum(len(side) for batch in batches for side in batch[:2])  # that are encoded
+    questions = sum(
+        len(side) for batch in batches for side in batch[:2]
+    )  # that are encoded
 
     def seconds(part, pick):
         return float(pick(np.concatenate([run[part] for run in good]), axis=0).sum())
@@ -194,7 +222,9 @@ def peak_gflops(runs: int = 12) -> float:
     matrix = jax.numpy.ones((2048, 2048))
     squared = jax.jit(lambda factor: factor @ factor)
     squared(matrix).block_until_ready()
-    seconds = timeit.repeat(lambda: squared(matrix).block_until_ready(), number=1, repeat=runs)
+    seconds = timeit.repeat(
+        lambda: squared(matrix).block_until_ready(), number=1, repeat=runs
+    )
     return 2 * 2048**3 / min(seconds) / 1e9
 
 
@@ -217,8 +247,14 @@ def table(result: dict) -> str:
         for field in ("train_pairs_per_s", "best_train_pairs_per_s"):
             times = f"{row[field] / base[field]:.2f}" if field in base else ""
             cells += [f"{row[field]:,.0f}", times]
-        cells += [f"{row[name]:,.0f}" for name in ("encode_questions_per_s", "step_ms", "cpu_ms")]
-        cells += [f"{row['gflops']:.0f}", f"{result['peak_gflops'] / row['gflops']:.1f}"]
+        cells += [
+            f"{row[name]:,.0f}"
+            for name in ("encode_questions_per_s", "step_ms", "cpu_ms")
+        ]
+        cells += [
+            f"{row['gflops']:.0f}",
+            f"{result['peak_gflops'] / row['gflops']:.1f}",
+        ]
         cells += [f"{row['peak_mib']:.0f}", f"{row['first_step_s']:.1f}"]
         cells += [f"{row['first_step_cached_s']:.1f}"]
         lines.append(f"| {' | '.join(cells)} |")
@@ -237,7 +273,9 @@ def imports(runs: int) -> None:
     for _ in range(runs):
         for name, code in IMPORTS.items():
             start = time.perf_counter()
-            run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+            run = subprocess.run(
+                [sys.executable, "-c", code], capture_output=True, text=True
+            )
             elapsed = time.perf_counter() - start
             if run.returncode == 0:
                 seconds[name].append(elapsed)
@@ -268,14 +306,22 @@ def main() -> None:
     peak = peak_gflops()
     batches = load(flags, {BATCHES.get(name, "course") for name in flags.contenders})
     data = "Quora rows" if flags.questions else "embedded corpus"
-    data += f", {flags.batches} batches of 256 pairs, vocabulary {batches['course'][1]:,}"
+    data += (
+        f", {flags.batches} batches of 256 pairs, vocabulary {batches['course'][1]:,}"
+    )
     if "lstm" in batches:
         (first, *_), vocab = batches["lstm"]
         pairs = sum(map(len, trained_sides(first))) // 2
         data += f" (preset lstm: {pairs} pairs, vocabulary {vocab:,})"
-    names = re.findall(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.M)
+    names = re.findall(
+        r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.M
+    )
     processor = (names or [platform.machine()])[0]  # An ARM's cpuinfo names no model.
-    result = {"cores": len(os.sched_getaffinity(0)), "processor": processor, "data": data}
+    result = {
+        "cores": len(os.sched_getaffinity(0)),
+        "processor": processor,
+        "data": data,
+    }
     result["load_before"] = os.getloadavg()[0]
     result["main"] = rounds(flags, batches)
     result["peak_gflops"] = max(peak, peak_gflops())

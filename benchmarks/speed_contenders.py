@@ -1,7 +1,8 @@
 """The contenders of speed.py: stock Trax, ours and PyTorch, with the same sizes, loss and Adam.
 
-Each maker takes the vocabulary's size and a sample batch, and gives step(*batch) -> loss and encode(q) ->
-vectors; both return when the result is there. The preset lstm has a loss and batches of its own.
+Each maker takes the vocabulary's size and a sample batch, and gives step(*batch) ->
+loss and encode(q) -> vectors; both return when the result is there. The preset lstm has
+a loss and batches of its own.
 """
 
 import os
@@ -14,7 +15,8 @@ D_MODEL = 128
 RATE = 0.001
 # A batch of the preset lstm, as `siamese.PairBatches` yields it.
 PairBatch = namedtuple(
-    "PairBatch", ["q1", "q2", "false_negative_mask", "labelled_q1", "labelled_q2", "is_duplicate"]
+    "PairBatch",
+    ["q1", "q2", "false_negative_mask", "labelled_q1", "labelled_q2", "is_duplicate"],
 )
 NAMES = {
     "trax": "stock Trax, course batches",
@@ -49,7 +51,10 @@ def make_trax(vocab: int, sample, fast: bool = False):
         return fastnp.mean(losses)
 
     tower = tl.Serial(
-        tl.Embedding(vocab, D_MODEL), tl.LSTM(D_MODEL), tl.Mean(axis=1), tl.Fn("N", normalize)
+        tl.Embedding(vocab, D_MODEL),
+        tl.LSTM(D_MODEL),
+        tl.Mean(axis=1),
+        tl.Fn("N", normalize),
     )
     model = tl.Parallel(tower, tower)
     if fast:
@@ -67,7 +72,9 @@ def make_trax(vocab: int, sample, fast: bool = False):
         rng = trax.fastmath.random.get_prng(0)
         return float(trainer.one_step((q1, q2), rng, step=1, learning_rate=RATE)[0])
 
-    return step, lambda q: [np.asarray(v) for v in run((q[: len(q) // 2], q[len(q) // 2 :]))]
+    return step, lambda q: [
+        np.asarray(v) for v in run((q[: len(q) // 2], q[len(q) // 2 :]))
+    ]
 
 
 def make_ours(vocab: int, sample, preset: str = "course", **changes):
@@ -79,7 +86,12 @@ def make_ours(vocab: int, sample, preset: str = "course", **changes):
     from siamese.nn.ragged import Ragged
     from siamese.nn.tower import Dropout, TowerConfig, init
     from siamese.training.losses import make_loss
-    from siamese.training.step import initial_state, make_optimizer, make_step, tower_network
+    from siamese.training.step import (
+        initial_state,
+        make_optimizer,
+        make_step,
+        tower_network,
+    )
 
     keep_memory()
     enable_compile_cache()
@@ -96,7 +108,9 @@ def make_ours(vocab: int, sample, preset: str = "course", **changes):
 
     def step(*batch):
         nonlocal state
-        state, metrics = train_step(state, PairBatch(*batch) if len(batch) > 2 else batch)
+        state, metrics = train_step(
+            state, PairBatch(*batch) if len(batch) > 2 else batch
+        )
         return float(metrics["loss"])
 
     def encode(q):  # With its padding, as every contender.
@@ -109,7 +123,8 @@ def make_ours(vocab: int, sample, preset: str = "course", **changes):
 def make_torch(vocab: int, sample, packed: bool = False):
     """nn.Embedding, nn.LSTM and Adam, with autograd; packed sequences leave padding out.
 
-    The quickest of the forms tried: time-major, both questions in one batch, Adam fused, oneDNN on.
+    The quickest of the forms tried: time-major, both questions in one batch, Adam
+    fused, oneDNN on.
     """
     import torch
     from torch import nn
@@ -118,7 +133,9 @@ def make_torch(vocab: int, sample, packed: bool = False):
     torch.set_flush_denormal(True)  # As XLA does.
     embedding = nn.Embedding(vocab, D_MODEL)
     lstm = nn.LSTM(D_MODEL, D_MODEL)
-    adam = torch.optim.Adam([*embedding.parameters(), *lstm.parameters()], RATE, fused=True)
+    adam = torch.optim.Adam(
+        [*embedding.parameters(), *lstm.parameters()], RATE, fused=True
+    )
 
     def tower(q):
         x = embedding(q.T.contiguous())  # [length, batch, d_model]
@@ -132,13 +149,17 @@ def make_torch(vocab: int, sample, packed: bool = False):
         return nn.functional.normalize(pooled, dim=1)
 
     def step(q1, q2):
-        v = tower(torch.from_numpy(np.concatenate([q1, q2])).long())  # Both towers in one batch.
+        v = tower(
+            torch.from_numpy(np.concatenate([q1, q2])).long()
+        )  # Both towers in one batch.
         scores = v[: len(q1)] @ v[len(q1) :].T
         eye = torch.eye(len(q1))
         positive = scores.diagonal()
         closest = (scores - 2 * eye).amax(1)
         mean = (scores * (1 - eye)).sum(1) / (len(q1) - 1)
-        loss = ((0.25 - positive + closest).relu() + (0.25 - positive + mean).relu()).mean()
+        loss = (
+            (0.25 - positive + closest).relu() + (0.25 - positive + mean).relu()
+        ).mean()
         adam.zero_grad()
         loss.backward()
         adam.step()
@@ -160,6 +181,7 @@ MAKERS = {
     "torch": make_torch,
     "torch_packed": partial(make_torch, packed=True),
 }
-# Which batches a contender trains on, where not the course's, and its LSTMs where not one.
+# Which batches a contender trains on, where not the course's, and its LSTMs where not
+# one.
 BATCHES = {"ours_masked": "bucketed", "torch_packed": "bucketed", "ours_lstm": "lstm"}
 LSTMS = {"ours_lstm": 2}

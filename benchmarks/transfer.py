@@ -1,18 +1,21 @@
 """Other domains than Quora's: a forum, question titles, news sentences; without labels, and with a few.
 
     python benchmarks/transfer.py --model use --model runs/head --model runs/ensemble
-    python benchmarks/transfer.py --model use --labels 30 100 300 1000 1958
-    python benchmarks/transfer.py --model use --labels 3000 10000 --questions FILE --splits splits.json
+    python benchmarks/transfer.py --model use --labels 30 100 300 1000 1958 python
+    benchmarks/transfer.py --model use --labels 3000 10000 --questions FILE --splits
+    splits.json
 
-Reads ../shared/data/transfer. The forum's queries have ten candidates each, which are ranked: MAP and MRR,
-as in SemEval-2016 task 3B, of queries with a relevant candidate; "with words" in the order in which
-`siamese search` has all candidates, by vectors and BM25. Titles: Pearson's correlation of cosine
-and grade. News: ROC AUC. Prints a table and writes benchmarks/results/transfer.md.
+Reads ../shared/data/transfer. The forum's queries have ten candidates each, which are
+ranked: MAP and MRR, as in SemEval-2016 task 3B, of queries with a relevant candidate;
+"with words" in the order in which `siamese search` has all candidates, by vectors and
+BM25. Titles: Pearson's correlation of cosine and grade. News: ROC AUC. Prints a table
+and writes benchmarks/results/transfer.md.
 
-With --labels: what so many labels of the forum change, and 500 links: its queries in five folds, each
-ranked by a model that learned from the other four alone; or rows of --questions on its valid rows. Several
-draws of labels and folds; the intervals of 95 % are a bootstrap over queries (or rows) and draws together,
-of the gain over the model that the labels were given to. Writes few_labels.md.
+With --labels: what so many labels of the forum change, and 500 links: its queries in
+five folds, each ranked by a model that learned from the other four alone; or rows of
+--questions on its valid rows. Several draws of labels and folds; the intervals of 95 %
+are a bootstrap over queries (or rows) and draws together, of the gain over the model
+that the labels were given to. Writes few_labels.md.
 """
 
 import argparse
@@ -32,7 +35,13 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics import roc_auc_score
 
 import siamese
-from siamese import DuplicateDetector, QuestionIndex, QuestionPairs, TrainConfig, Trainer
+from siamese import (
+    DuplicateDetector,
+    QuestionIndex,
+    QuestionPairs,
+    TrainConfig,
+    Trainer,
+)
 from siamese.evaluation.thresholds import best_threshold
 from siamese.reading.pairs import read_pairs
 from siamese.text.cleaning import has_words
@@ -59,16 +68,27 @@ class Transfer:
     """The three sets, and the measures of functions (texts, texts) -> float [n]."""
 
     def __init__(self):
-        rows = {"titles": rows_of("sts16_questions.csv"), "news": rows_of("news_paraphrases.csv")}
+        rows = {
+            "titles": rows_of("sts16_questions.csv"),
+            "news": rows_of("news_paraphrases.csv"),
+        }
         forum = rows_of("forum.csv.gz")
-        rows |= {part: [r for r in forum if r["split"] == part] for part in ("train", "valid")}
+        rows |= {
+            part: [r for r in forum if r["split"] == part]
+            for part in ("train", "valid")
+        }
         names = {"titles": ("q1", "q2"), "news": ("sentence1", "sentence2")}
         self.sides = {}  # set -> its two columns of texts
         for part, of_set in rows.items():
             columns = names.get(part, ("query", "candidate"))
             self.sides[part] = [[row[column] for row in of_set] for column in columns]
-        self.queries = {part: [r["query_id"] for r in rows[part]] for part in ("train", "valid")}
-        labels = {part: [r["label"] != "Irrelevant" for r in rows[part]] for part in self.queries}
+        self.queries = {
+            part: [r["query_id"] for r in rows[part]] for part in ("train", "valid")
+        }
+        labels = {
+            part: [r["label"] != "Irrelevant" for r in rows[part]]
+            for part in self.queries
+        }
         labels["titles"] = [float(r["score"]) for r in rows["titles"]]
         labels["news"] = [int(r["label"]) for r in rows["news"]]
         self.labels = {part: np.array(some) for part, some in labels.items()}
@@ -83,14 +103,18 @@ class Transfer:
             return figures
         scores = {part: pairs(*self.sides[part]) for part in ("titles", "news")}
         figures["titles r"] = np.corrcoef(scores["titles"], self.labels["titles"])[0, 1]
-        return figures | {"news AUC": roc_auc_score(self.labels["news"], scores["news"])}
+        return figures | {
+            "news AUC": roc_auc_score(self.labels["news"], scores["news"])
+        }
 
     def best_thresholds(self, similarity: Callable) -> dict[str, float]:
         """The thresholds that judge the most pairs of a set right."""
         best = {}
         for name, parts in (("news", ["news"]), ("forum", ["train", "valid"])):
             scores = np.concatenate([similarity(*self.sides[part]) for part in parts])
-            best[name] = best_threshold(scores, np.concatenate([self.labels[p] for p in parts]))
+            best[name] = best_threshold(
+                scores, np.concatenate([self.labels[p] for p in parts])
+            )
         return best
 
 
@@ -102,7 +126,9 @@ def by_query(queries: list[str], relevant: Any, scores: np.ndarray) -> np.ndarra
     figures = []
     for some in candidates.values():
         ranks = np.flatnonzero([r for _, r in sorted(some, key=lambda c: -c[0])]) + 1
-        precision = np.mean(np.arange(1, len(ranks) + 1) / ranks) if len(ranks) else np.nan
+        precision = (
+            np.mean(np.arange(1, len(ranks) + 1) / ranks) if len(ranks) else np.nan
+        )
         figures.append((precision, 1 / ranks[0] if len(ranks) else np.nan))
     return np.array(figures)
 
@@ -110,20 +136,27 @@ def by_query(queries: list[str], relevant: Any, scores: np.ndarray) -> np.ndarra
 def tfidf(texts: list[str]) -> Callable:
     """The cosine of two texts' TF-IDF vectors, whose weights are those of `texts`."""
     words = TfidfVectorizer(sublinear_tf=True, token_pattern=r"\w+").fit(texts)
-    return lambda a, b: np.ravel(words.transform(a).multiply(words.transform(b)).sum(axis=1))
+    return lambda a, b: np.ravel(
+        words.transform(a).multiply(words.transform(b)).sum(axis=1)
+    )
 
 
 def search_order(detector: DuplicateDetector, mode: str) -> Callable:
     """A ranking as a search orders all candidates: by words, or by words and vectors ('hybrid')."""
 
     def ranking(queries: list[str], candidates: list[str]) -> np.ndarray:
-        index = QuestionIndex.build(detector, [*filter(has_words, dict.fromkeys(candidates))])
+        index = QuestionIndex.build(
+            detector, [*filter(has_words, dict.fromkeys(candidates))]
+        )
         ranks = {}
         for query in dict.fromkeys(queries):
             hits = index.search(query, k=len(index), mode=mode)
             ranks[query] = {hit.question: -rank for rank, hit in enumerate(hits)}
-        # No hits are a candidate without words, and by words alone one without a common word.
-        return np.array([ranks[q].get(text, -len(index)) for q, text in zip(queries, candidates)])
+        # No hits are a candidate without words, and by words alone one without a common
+        # word.
+        return np.array(
+            [ranks[q].get(text, -len(index)) for q, text in zip(queries, candidates)]
+        )
 
     return ranking
 
@@ -137,8 +170,12 @@ class Task(NamedTuple):
     name: str
     pairs: QuestionPairs  # all that are measured
     queries: np.ndarray  # of each pair; what is drawn anew by the bootstrap
-    folds: list[list[np.ndarray]]  # of each draw: the queries of each fold, measured together
-    labelled: Callable[[int, np.ndarray, int], QuestionPairs]  # (draw, fold, count) -> so many
+    folds: list[
+        list[np.ndarray]
+    ]  # of each draw: the queries of each fold, measured together
+    labelled: Callable[
+        [int, np.ndarray, int], QuestionPairs
+    ]  # (draw, fold, count) -> so many
     listed: list[str]  # in which links are learned; none where empty
 
 
@@ -155,10 +192,20 @@ def forum_task(draws: int) -> Task:
     """All queries of the forum in folds, divided anew for each draw; a query's labels stay together."""
     transfer = Transfer()
     parts = ("train", "valid")
-    sides = ([text for part in parts for text in transfer.sides[part][side]] for side in (0, 1))
-    pairs = QuestionPairs(*sides, np.concatenate([transfer.labels[part] for part in parts]))
-    queries = np.array([f"{part} {query}" for part in parts for query in transfer.queries[part]])
-    orders = [np.random.default_rng(seed).permutation(np.unique(queries)) for seed in range(draws)]
+    sides = (
+        [text for part in parts for text in transfer.sides[part][side]]
+        for side in (0, 1)
+    )
+    pairs = QuestionPairs(
+        *sides, np.concatenate([transfer.labels[part] for part in parts])
+    )
+    queries = np.array(
+        [f"{part} {query}" for part in parts for query in transfer.queries[part]]
+    )
+    orders = [
+        np.random.default_rng(seed).permutation(np.unique(queries))
+        for seed in range(draws)
+    ]
 
     def labelled(draw: int, fold: np.ndarray, count: int) -> QuestionPairs:
         others = orders[draw][~np.isin(orders[draw], fold)]
@@ -182,14 +229,23 @@ def rows_task(questions: str, splits: str, draws: int) -> Task:
         return train.select(np.sort(np.concatenate(parts)))
 
     queries = np.array(valid.question1)
-    return Task(Path(questions).name, valid, queries, [[np.unique(queries)]] * draws, labelled, [])
+    return Task(
+        Path(questions).name,
+        valid,
+        queries,
+        [[np.unique(queries)]] * draws,
+        labelled,
+        [],
+    )
 
 
 def head_of(start: DuplicateDetector, pairs: QuestionPairs, listed: Any, seed: int):
     """The model that `siamese train` makes of so many labels."""
     if len(pairs) < MANY:
         return teach(start, pairs, listed, seed=seed)[0]
-    trainer = Trainer(pairs, TrainConfig.preset("head", seed=seed), init_from=start, quiet=True)
+    trainer = Trainer(
+        pairs, TrainConfig.preset("head", seed=seed), init_from=start, quiet=True
+    )
     trainer.train()
     return trainer.save(trainer.evaluate(trainer.data.held_out))
 
@@ -208,7 +264,9 @@ def remember_vectors(encoder: Any) -> None:
     encoder.encode = remembered
 
 
-Judged = tuple[np.ndarray, np.ndarray, np.ndarray, float]  # rows, scores, right, CPU seconds
+Judged = tuple[
+    np.ndarray, np.ndarray, np.ndarray, float
+]  # rows, scores, right, CPU seconds
 
 
 def judged(task: Task, path: str, name: str, draw: int, fold: np.ndarray) -> Judged:
@@ -248,9 +306,16 @@ def few_labels(task: Task, path: str, counts: list[int], draws: int) -> str:
     """A table of what labels, drawn several times, change."""
     names = [NONE, *(f"{count:,}{more}" for count in counts for more in (ALONE, ""))]
     names += [f"{LINKS} links"] if task.listed else []
-    places = [(name, draw, f) for name in names for draw in range(draws) for f in task.folds[draw]]
+    places = [
+        (name, draw, f)
+        for name in names
+        for draw in range(draws)
+        for f in task.folds[draw]
+    ]
     folds: dict[tuple, list[Judged]] = {place[:2]: [] for place in places}
-    for place, fold in zip(places, Parallel(-1)(delayed(judged)(task, path, *p) for p in places)):
+    for place, fold in zip(
+        places, Parallel(-1)(delayed(judged)(task, path, *p) for p in places)
+    ):
         folds[place[:2]].append(fold)
     header = "labels|MAP|gain, 95 %|ROC AUC|gain, 95 %|accuracy|CPU s"
     lines = [f"## {task.name}, {draws} draws\n", f"| {header.replace('|', ' | ')} |"]
@@ -302,7 +367,9 @@ def main() -> None:
     add("--model", action="append", default=[], help="a saved model; may be repeated")
     add("--labels", type=int, nargs="+", help="heads of so many labels instead")
     add("--seeds", type=int, default=5, help="draws of the labels")
-    add("--questions", help="labels of this file instead of the forum's; needs --splits")
+    add(
+        "--questions", help="labels of this file instead of the forum's; needs --splits"
+    )
     add("--splits", help='JSON: {"rows": {"train": [first, end], "valid": ...}}')
     add("--results", type=Path, default=HERE / "results")
     flags = parser.parse_args()
@@ -325,11 +392,15 @@ def main() -> None:
 
     def row(name: str, ranking: Callable, pairs: Callable | None = None) -> None:
         figures = transfer.measure(ranking, pairs)
-        cells = [f"{figures[column]:.3f}" if column in figures else "" for column in COLUMNS]
+        cells = [
+            f"{figures[column]:.3f}" if column in figures else "" for column in COLUMNS
+        ]
         lines.append(f"| {name} | {' | '.join(cells)} |")
         print(lines[-1], flush=True)
 
-    words = tfidf([text for sides in transfer.sides.values() for side in sides for text in side])
+    words = tfidf(
+        [text for sides in transfer.sides.values() for side in sides for text in side]
+    )
     row("TF-IDF word cosine", words, words)
     for at, path in enumerate(flags.model):
         model = DuplicateDetector.load(path)
@@ -337,12 +408,16 @@ def main() -> None:
         if not at:
             row("BM25 of stems", search_order(model, "words"))
             best = transfer.best_thresholds(model.similarity)
-            cuts = ", ".join(f"{value:.3f} on the {part} pairs" for part, value in best.items())
+            cuts = ", ".join(
+                f"{value:.3f} on the {part} pairs" for part, value in best.items()
+            )
             note = f"The threshold of {name} that judges most pairs right: {cuts}."
         row(name, model.similarity, model.similarity)
         row(f"{name} with words", search_order(model, "hybrid"))
     text = "# Other domains, measured\n\nMade by `python benchmarks/transfer.py`.\n\n| model | "
-    text += f"{' | '.join(COLUMNS)} |\n{'|---' * (len(COLUMNS) + 1)}|\n" + "\n".join(lines)
+    text += f"{' | '.join(COLUMNS)} |\n{'|---' * (len(COLUMNS) + 1)}|\n" + "\n".join(
+        lines
+    )
     text += f"\n\n{note}" if flags.model else ""
     (flags.results / "transfer.md").write_text(text + "\n", encoding="utf-8")
 

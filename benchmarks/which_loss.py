@@ -2,11 +2,12 @@
 
     python benchmarks/which_loss.py --questions questions.csv.gz --splits splits.json
 
-The closest negative is the hardest one or masked as in the lecture, the rows' losses are averaged or
-summed, and the LSTM's bias starts at 1 in all gates (Trax) or in the forget gate alone. The rest is the
-course's: batches of 256, Adam with Trax's epsilon, 0.01 after a warm-up of 400 steps. Questions of more
-than 32 tokens are left out, so that every batch has length 32. Loss and cosine are those of the first 256
-validation duplicates: the mean loss a pair, and the mean cosine of questions of different rows.
+The closest negative is the hardest one or masked as in the lecture, the rows' losses
+are averaged or summed, and the LSTM's bias starts at 1 in all gates (Trax) or in the
+forget gate alone. The rest is the course's: batches of 256, Adam with Trax's epsilon,
+0.01 after a warm-up of 400 steps. Questions of more than 32 tokens are left out, so
+that every batch has length 32. Loss and cosine are those of the first 256 validation
+duplicates: the mean loss a pair, and the mean cosine of questions of different rows.
 """
 
 import argparse
@@ -28,7 +29,12 @@ from siamese.nn.triplet import loss_from_scores
 from siamese.text.vocabulary import tokenize_questions
 from siamese.training.config import TrainConfig
 from siamese.training.prepare import prepare
-from siamese.training.step import initial_state, make_optimizer, make_step, tower_network
+from siamese.training.step import (
+    initial_state,
+    make_optimizer,
+    make_step,
+    tower_network,
+)
 
 RESULTS = Path(__file__).parent / "results" / "which_loss.json"
 CHOICES = ("hardest", "semi_hard"), ("mean", "sum"), ("all_gates", "forget_gate")
@@ -39,7 +45,9 @@ FIRST = 100
 STEPS = 300
 LONGEST = 32  # tokens of a question
 SHOWN = 256  # validation duplicates of the loss and the cosine
-MEASURED = [f"{name} at {step}" for step in (FIRST, STEPS) for name in ("loss", "cosine")]
+MEASURED = [
+    f"{name} at {step}" for step in (FIRST, STEPS) for name in ("loss", "cosine")
+]
 COLUMNS = [*MEASURED, "ROC AUC", "accuracy at 0.7"]
 
 
@@ -55,7 +63,10 @@ def main() -> None:
         rows = json.loads(Path(flags.splits).read_text())["rows"]
         parts["quora"] = (pairs.rows(*rows["train"]), pairs.rows(*rows["valid"]))
     config = TrainConfig()
-    data = {name: prepare(short(a), config, valid=short(b)) for name, (a, b) in parts.items()}
+    data = {
+        name: prepare(short(a), config, valid=short(b))
+        for name, (a, b) in parts.items()
+    }
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     for seed, name, form in itertools.product(SEEDS, data, itertools.product(*CHOICES)):
         key = "/".join([name, *(WORDS.get(word, word) for word in form), str(seed)])
@@ -87,16 +98,25 @@ def measure(data, form: tuple[str, str, str], seed: int) -> dict[str, float]:
     step = make_step(tower_network(tower), loss, optimizer)
     state = initial_state(init(jax.random.key(seed), tower, bias), optimizer)
     random.seed(seed)
-    batches = data_generator(*(data.ids.take(side) for side in data.train), config.batch_size)
+    batches = data_generator(
+        *(data.ids.take(side) for side in data.train), config.batch_size
+    )
     figures: dict[str, float] = {}
     for number in range(1, STEPS + 1):
         state, _ = step(state, next(batches))
         if number in (FIRST, STEPS):
-            encoder = Encoder(tower, {name: np.asarray(a) for name, a in state.weights.items()})
-            one, two = (encoder.encode(data.ids.take(side[:SHOWN])) for side in data.valid)
+            encoder = Encoder(
+                tower, {name: np.asarray(a) for name, a in state.weights.items()}
+            )
+            one, two = (
+                encoder.encode(data.ids.take(side[:SHOWN])) for side in data.valid
+            )
             scores = one @ two.T
             different = (scores.sum() - np.trace(scores)) / (scores.size - len(scores))
-            figures |= {f"loss at {number}": loss(scores)[1], f"cosine at {number}": different}
+            figures |= {
+                f"loss at {number}": loss(scores)[1],
+                f"cosine at {number}": different,
+            }
     one, two = (encoder.encode(data.ids.take(rows)) for rows in data.held_out_rows)
     cosines = np.sum(one * two, axis=1)
     labels = data.held_out.is_duplicate
@@ -108,11 +128,17 @@ def measure(data, form: tuple[str, str, str], seed: int) -> dict[str, float]:
 
 def table(results: dict[str, dict[str, float]]) -> str:
     """The results as Markdown, a row for each form on each data set."""
-    rows = [["data", "closest", "over the batch", "bias", *COLUMNS], ["---"] * (4 + len(COLUMNS))]
+    rows = [
+        ["data", "closest", "over the batch", "bias", *COLUMNS],
+        ["---"] * (4 + len(COLUMNS)),
+    ]
     for form in sorted({key.rpartition("/")[0] for key in results}):
         runs = [run for key, run in results.items() if key.rpartition("/")[0] == form]
         values = {column: [run[column] for run in runs] for column in COLUMNS}
-        cells = [f"{np.mean(v):.3f} ± {np.std(v, ddof=len(v) > 1):.3f}" for v in values.values()]
+        cells = [
+            f"{np.mean(v):.3f} ± {np.std(v, ddof=len(v) > 1):.3f}"
+            for v in values.values()
+        ]
         rows.append([*form.split("/"), *cells])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
 

@@ -16,12 +16,17 @@ version = release = siamese.__version__
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build"]
-nitpicky = True  # a reference to nothing is a warning, and `make docs` makes warnings errors
+nitpicky = (
+    True  # a reference to nothing is a warning, and `make docs` makes warnings errors
+)
 
-# The notebooks are those of notebooks/solution, shown as they were executed; git holds them once.
+# The notebooks are those of notebooks/solution, shown as they were executed; git holds
+# them once.
 SOLUTIONS = HERE / "notebooks"
 shutil.rmtree(SOLUTIONS, ignore_errors=True)
-shutil.copytree(ROOT / "notebooks" / "solution", SOLUTIONS, ignore=shutil.ignore_patterns(".*"))
+shutil.copytree(
+    ROOT / "notebooks" / "solution", SOLUTIONS, ignore=shutil.ignore_patterns(".*")
+)
 nb_execution_mode = "off"
 
 myst_enable_extensions = ["dollarmath", "colon_fence"]
@@ -69,8 +74,9 @@ addEventListener("DOMContentLoaded", () => {
 
 def setup(app):
     """A property's sentence is left alone: napoleon takes what stands before a colon for its type."""
-    # The search button shows more than its label; the sidebar is no landmark and its arrows have no name; a
-    # table that scrolls must take the keyboard (tools/check_pages.py).
+    # The search button shows more than its label; the sidebar is no landmark and its
+    # arrows have no name; a table that scrolls must take the keyboard
+    # (tools/check_pages.py).
     app.add_js_file(None, body=SCRIPT)
     kept = {}
 

@@ -3,10 +3,11 @@
 Usage: siamese index export questions.db questions.parquet
        python examples/qdrant_search.py questions.parquet questions.db "How old are you?"
 
-Qdrant finds by vectors and by words; `hybrid` joins its two lists. Qdrant runs in this process, which is
-enough for some thousand questions; for a server give QdrantClient its url. Words are sparse vectors: they
-hold the part of BM25 that depends on a question, and Qdrant multiplies it by the idf. BM25 uses the mean
-length of the file's questions: load the file again after you have added many longer or shorter ones.
+Qdrant finds by vectors and by words; `hybrid` joins its two lists. Qdrant runs in this
+process, which is enough for some thousand questions; for a server give QdrantClient its
+url. Words are sparse vectors: they hold the part of BM25 that depends on a question,
+and Qdrant multiplies it by the idf. BM25 uses the mean length of the file's questions:
+load the file again after you have added many longer or shorter ones.
 """
 
 from __future__ import annotations
@@ -37,7 +38,10 @@ def batches(path: str) -> Iterator[tuple[int, pyarrow.RecordBatch]]:
 
 
 def sparse(weights: dict[str, float]) -> models.SparseVector:
-    """A weight for each word. A word's number has 32 bits: of 100,000 words about one pair shares it."""
+    """A weight for each word.
+
+    A word's number has 32 bits: of 100,000 words about one pair shares it.
+    """
     numbers = {zlib.crc32(word.encode()): weight for word, weight in weights.items()}
     return models.SparseVector(indices=list(numbers), values=list(numbers.values()))
 
@@ -95,7 +99,9 @@ class QdrantEngine:
 
     def vectors(self, rows: Sequence[int]) -> np.ndarray:
         """The vectors of some rows, float32 [rows, d]."""
-        points = self.client.retrieve(NAME, rows, with_payload=False, with_vectors=["vector"])
+        points = self.client.retrieve(
+            NAME, rows, with_payload=False, with_vectors=["vector"]
+        )
         vector_of = {point.id: point.vector["vector"] for point in points}
         return np.array([vector_of[row] for row in rows], np.float32)
 
@@ -107,13 +113,22 @@ class QdrantEngine:
         condition = None
         if among is not None:
             condition = models.Filter(must=[models.HasIdCondition(has_id=list(among))])
-        options = {"using": using, "query_filter": condition, "limit": k, "with_payload": False}
+        options = {
+            "using": using,
+            "query_filter": condition,
+            "limit": k,
+            "with_payload": False,
+        }
         answer = self.client.query_points(NAME, query, **options)
         return {point.id: point.score for point in answer.points}
 
 
 def hybrid(
-    engine: QdrantEngine, index: QuestionIndex, vector: np.ndarray, question: str, k: int
+    engine: QdrantEngine,
+    index: QuestionIndex,
+    vector: np.ndarray,
+    question: str,
+    k: int,
 ) -> list[int]:
     """The k best rows by w * z(cosine) + (1 - w) * z(BM25) over the union of both lists."""
     words = words_in(question)
@@ -121,14 +136,19 @@ def hybrid(
     rows = sorted({*near, *worded})
     cosines = np.vecdot(engine.vectors(rows), vector)
     # A row that only the vectors found needs its BM25 too.
-    worded |= engine.by_words(words, len(rows), [row for row in rows if row not in worded])
+    worded |= engine.by_words(
+        words, len(rows), [row for row in rows if row not in worded]
+    )
     scores = np.array([worded.get(row, 0.0) for row in rows])
     order = np.lexsort((-cosines, -joined_scores(cosines, scores, index.vector_weight)))
     return [rows[at] for at in order[:k]]
 
 
 def first(scores: dict[int, float], k: int) -> list[int]:
-    """The k best rows; of equal rows the first, as in the index. Qdrant gives these in any order."""
+    """The k best rows; of equal rows the first, as in the index.
+
+    Qdrant gives these in any order.
+    """
     return sorted(scores, key=lambda row: (-round(scores[row], 5), row))[:k]
 
 
@@ -139,12 +159,16 @@ def recalls(
     ids = [entry["id"] for entry in index.entries]
     searches = {
         "vectors": lambda vector, question: first(engine.by_vector(vector, DEPTH), k),
-        "words": lambda vector, question: first(engine.by_words(words_in(question), DEPTH), k),
+        "words": lambda vector, question: first(
+            engine.by_words(words_in(question), DEPTH), k
+        ),
         "hybrid": lambda vector, question: hybrid(engine, index, vector, question, k),
     }
     vectors, shares = index.detector.encode(questions), {}
     for mode, search in searches.items():
-        expected = [{hit.id for hit in hits} for hits in index.search(questions, k, mode=mode)]
+        expected = [
+            {hit.id for hit in hits} for hits in index.search(questions, k, mode=mode)
+        ]
         shared = [
             len(answer & {ids[row] for row in search(vector, question)})
             for answer, vector, question in zip(expected, vectors, questions)
@@ -159,19 +183,28 @@ def main() -> None:
     parser.add_argument("parquet", help="the file that `siamese index export` wrote")
     parser.add_argument("index", help="the index; its model encodes the questions")
     parser.add_argument("question")
-    parser.add_argument("--database", default="qdrant", help="Qdrant's folder [%(default)s]")
     parser.add_argument(
-        "--compare", metavar="FILE", help="a question a line: recall@10 against the index"
+        "--database", default="qdrant", help="Qdrant's folder [%(default)s]"
+    )
+    parser.add_argument(
+        "--compare",
+        metavar="FILE",
+        help="a question a line: recall@10 against the index",
     )
     flags = parser.parse_args()
-    index, engine = QuestionIndex.open(flags.index), QdrantEngine(flags.parquet, flags.database)
+    index, engine = (
+        QuestionIndex.open(flags.index),
+        QdrantEngine(flags.parquet, flags.database),
+    )
     vector, entries = index.detector.encode(flags.question), index.entries
     for row in hybrid(engine, index, vector, flags.question, 10):
         entry, cosine = entries[row], index.vectors[row] @ vector
         print(f"{cosine:.3f}  [{entry['id']}] {entry['question']}")
     if flags.compare:
         with open(flags.compare, encoding="utf-8") as lines:
-            print(recalls(engine, index, [line.strip() for line in lines if line.strip()]))
+            print(
+                recalls(engine, index, [line.strip() for line in lines if line.strip()])
+            )
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
 """Encodes any number of questions on all nodes of a Ray cluster: Parquet or CSV in, Parquet out.
 
-Usage: python examples/ray_encode.py MODEL INPUT OUTPUT [--id id] [--column question] [--workers 2]
+Usage: python examples/ray_encode.py MODEL INPUT OUTPUT [--id id] [--column question]
+[--workers 2]
 
-INPUT is a file or a folder of files of one format. The output has the input's columns and `vector`. A
-worker that dies is replaced, and the questions that it had not written are encoded again. To resume a run
-that was stopped, give the same command again: Ray keeps the written ids in a folder beside OUTPUT until the
-run ends without an error. Every node must reach MODEL, INPUT and OUTPUT under the same paths.
+INPUT is a file or a folder of files of one format. The output has the input's columns
+and `vector`. A worker that dies is replaced, and the questions that it had not written
+are encoded again. To resume a run that was stopped, give the same command again: Ray
+keeps the written ids in a folder beside OUTPUT until the run ends without an error.
+Every node must reach MODEL, INPUT and OUTPUT under the same paths.
 """
 
 from __future__ import annotations
@@ -19,14 +21,20 @@ import ray
 from ray.data.checkpoint import CheckpointConfig
 
 BATCH = 4096  # questions encoded at a time
-# Questions given to a worker at a time. Ray reads small files as one block, so one worker would get all.
+# Questions given to a worker at a time. Ray reads small files as one block, so one
+# worker would get all.
 BLOCK = 4 * BATCH
-# As Ray counts cores. It lists the files in a task that asks for a whole one: with more for each worker,
-# two workers on two cores would wait for that task, and it for them.
+# As Ray counts cores. It lists the files in a task that asks for a whole one: with more
+# for each worker, two workers on two cores would wait for that task, and it for them.
 WORKER = {"num_cpus": 0.5}
 HELPER = {"num_cpus": 0.25}  # reads or writes
-# One core for each worker: NPROC is the number of XLA's threads. Ray sets that of NumPy's.
-ONE_THREAD = {"NPROC": "1", "LOKY_MAX_CPU_COUNT": "1", "TOKENIZERS_PARALLELISM": "false"}
+# One core for each worker: NPROC is the number of XLA's threads. Ray sets that of
+# NumPy's.
+ONE_THREAD = {
+    "NPROC": "1",
+    "LOKY_MAX_CPU_COUNT": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+}
 
 
 class Encode:
@@ -47,14 +55,24 @@ class Encode:
         return table.append_column("vector", column)
 
 
-def encode(model: str, source: str, output: str, id_column: str, column: str, workers: int) -> None:
+def encode(
+    model: str, source: str, output: str, id_column: str, column: str, workers: int
+) -> None:
     """Encodes the questions that are not yet in the output."""
     context = ray.data.DataContext.get_current()
     done = f"{output.rstrip('/')}.checkpoint"  # Ray writes ids there with each file
-    context.checkpoint_config = CheckpointConfig(id_column=id_column, checkpoint_path=done)
-    first = next(path for path in [Path(source), *sorted(Path(source).glob("*"))] if path.is_file())
+    context.checkpoint_config = CheckpointConfig(
+        id_column=id_column, checkpoint_path=done
+    )
+    first = next(
+        path
+        for path in [Path(source), *sorted(Path(source).glob("*"))]
+        if path.is_file()
+    )
     read = ray.data.read_parquet if first.suffix == ".parquet" else ray.data.read_csv
-    rows = read(source, ray_remote_args=HELPER).repartition(target_num_rows_per_block=BLOCK)
+    rows = read(source, ray_remote_args=HELPER).repartition(
+        target_num_rows_per_block=BLOCK
+    )
     rows.map_batches(
         Encode,
         fn_constructor_args=(model, column),
@@ -71,7 +89,9 @@ def main() -> None:
     parser.add_argument("model")
     parser.add_argument("input")
     parser.add_argument("output")
-    parser.add_argument("--id", default="id", help="the column of ids, all different [%(default)s]")
+    parser.add_argument(
+        "--id", default="id", help="the column of ids, all different [%(default)s]"
+    )
     parser.add_argument(
         "--column", default="question", help="the column of questions [%(default)s]"
     )

@@ -1,8 +1,9 @@
 """Siamese networks for question duplicates: the course's assignment, running again and grown.
 
-Importing the package is cheap: names load their module when they are first used, so text handling,
-search and ``siamese --help`` never load Trax. ``import siamese.course`` imports Trax and mends it, and so
-does the first ``import trax`` after ``import siamese``.
+Importing the package is cheap: names load their module when they are first used, so
+text handling, search and ``siamese --help`` never load Trax. ``import siamese.course``
+imports Trax and mends it, and so does the first ``import trax`` after ``import
+siamese``.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from siamese.errors import explain_missing_trax
 
 __version__ = "0.2.0"
 
-# The public names, as type checkers read them. A name must not be that of a module of this folder:
-# importing that module would take the name's place.
+# The public names, as type checkers read them. A name must not be that of a module of
+# this folder: importing that module would take the name's place.
 if TYPE_CHECKING:
     # isort: off
     from siamese.course.trax.fast import fast_forward as fast_forward
@@ -39,7 +40,10 @@ if TYPE_CHECKING:
     from siamese.nn.similarity import similarity_matrix as similarity_matrix
     from siamese.course.train_model import train_model as train_model
     from siamese.corpus import embedded_corpus as embedded_corpus
-    from siamese.reading.pairs import QuestionPairs as QuestionPairs, read_pairs as read_pairs
+    from siamese.reading.pairs import (
+        QuestionPairs as QuestionPairs,
+        read_pairs as read_pairs,
+    )
     from siamese.reading.questions import read_questions as read_questions
     from siamese.text.tokenizer import word_tokenize as word_tokenize
     from siamese.text.vocabulary import tokenize_questions as tokenize_questions
@@ -87,7 +91,9 @@ if not TYPE_CHECKING:  # To a type checker a name that is not above is a mistake
             explain_missing_trax(error)
             raise
         except AttributeError as error:  # It would read as "siamese has no such name".
-            raise ImportError(f"{_EXPORTS[name]} cannot be imported: {error}") from error
+            raise ImportError(
+                f"{_EXPORTS[name]} cannot be imported: {error}"
+            ) from error
         value = getattr(module, name)
         globals()[name] = value
         return value
@@ -100,7 +106,9 @@ def __dir__() -> list[str]:
 class _CourseFirst(Loader):
     """Finds Trax for its first import, which imports `siamese.course` and takes its Trax."""
 
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+    def find_spec(
+        self, name: str, path: Any = None, target: Any = None
+    ) -> ModuleSpec | None:
         if name != "trax" or "siamese.course" in sys.modules:
             return None
         return PathFinder.find_spec(name) and ModuleSpec(name, self)

@@ -1,4 +1,7 @@
-"""Every error that a user can cause. One message each: what was wrong, where, and what to do."""
+"""Every error that a user can cause.
+
+One message each: what was wrong, where, and what to do.
+"""
 
 from __future__ import annotations
 

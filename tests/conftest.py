@@ -20,14 +20,20 @@ from siamese.cli.main import main
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 ROOT = Path(__file__).resolve().parents[1]
 QUORA = ROOT.parent / "shared" / "data" / "quora"
-CACHE = re.compile(r"/?(\.\w+_cache|\.hypothesis|__pycache__|\.venv[\w-]*|[\w.]+\.egg-info)/")
+CACHE = re.compile(
+    r"/?(\.\w+_cache|\.hypothesis|__pycache__|\.venv[\w-]*|[\w.]+\.egg-info)/"
+)
 SKIPS = Path(__file__).parent / "helpers" / "allowed_skips.txt"
 
 
 def pytest_configure(config):
-    if hasattr(config, "workerinput"):  # a worker for each core: one thread for XLA in each
+    if hasattr(
+        config, "workerinput"
+    ):  # a worker for each core: one thread for XLA in each
         os.environ.setdefault("NPROC", "1")
-    hypothesis.settings.register_profile("any machine", deadline=None)  # however busy it is
+    hypothesis.settings.register_profile(
+        "any machine", deadline=None
+    )  # however busy it is
     hypothesis.settings.load_profile("any machine")
     config.files_before = files_of_the_repository()
     # As the commands do: no test compiles what another has compiled before.
@@ -65,7 +71,9 @@ def pytest_sessionfinish(session):
     for report in terminal.stats.get("skipped", []):
         _, _, reason = report.longrepr
         if not any(part in reason for part in allowed):
-            terminal.write_line(f"\nNOT ALLOWED TO SKIP {report.nodeid}: {reason}", red=True)
+            terminal.write_line(
+                f"\nNOT ALLOWED TO SKIP {report.nodeid}: {reason}", red=True
+            )
             session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
 
 
@@ -80,7 +88,14 @@ def the_same_start():
 def numpy_runs_small_towers(request):
     """For any number of questions: tests/nn shows that JAX's vectors are equal."""
     with pytest.MonkeyPatch.context() as patch:
-        if request.path.parent.name in ("training", "encoders", "model", "index", "serving", "cli"):
+        if request.path.parent.name in (
+            "training",
+            "encoders",
+            "model",
+            "index",
+            "serving",
+            "cli",
+        ):
             patch.setattr("siamese.encoders.lstm.FEW", 10**6)
         yield
 
@@ -98,7 +113,9 @@ def browser():
     playwright = pytest.importorskip("playwright.sync_api")
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
-        pytest.skip("needs a browser: none of " + ", ".join(BROWSERS) + " is on the path")
+        pytest.skip(
+            "needs a browser: none of " + ", ".join(BROWSERS) + " is on the path"
+        )
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield browser
@@ -144,6 +161,9 @@ def refused(run):
 
     def refused(command, words, stdin=None):
         code, out, err = run(*command, stdin=stdin)
-        assert code == 2 and out == "" and words in err and "Traceback" not in err, (command, err)
+        assert code == 2 and out == "" and words in err and "Traceback" not in err, (
+            command,
+            err,
+        )
 
     return refused

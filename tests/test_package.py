@@ -45,7 +45,8 @@ INTO_THE_COURSE = {
 
 def test_public_names_load_and_stay_when_their_modules_are_imported():
     modules = {module.name for module in pkgutil.iter_modules(siamese.__path__)}
-    # Importing siamese.x sets the attribute x of the package: a function x would be gone.
+    # Importing siamese.x sets the attribute x of the package: a function x would be
+    # gone.
     assert not modules & set(siamese.__all__)
     for name, path in siamese._EXPORTS.items():
         module = importlib.import_module(path)
@@ -70,7 +71,9 @@ def imports():
             base = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
             names = [base + alias.name for alias in node.names]
             for target in (target.removeprefix("siamese.") for target in names):
-                found.add((name, target if target in modules else target.rpartition(".")[0]))
+                found.add(
+                    (name, target if target in modules else target.rpartition(".")[0])
+                )
     return found
 
 
@@ -88,7 +91,11 @@ def test_imports_between_folders_run_one_way():
     inside = {(here, there) for here, there in imports() if here and there in modules}
     assert not {pair for pair in inside if not _allowed(*pair)}
     assert inside >= INTO_THE_COURSE  # None is listed that is not there.
-    importing = {here for here, there in imports() if there.split(".")[0] in ("trax", "tensorflow")}
+    importing = {
+        here
+        for here, there in imports()
+        if there.split(".")[0] in ("trax", "tensorflow")
+    }
     assert {here.split(".")[0] for here in importing} <= {"course", "teaching"}
 
 
@@ -117,7 +124,11 @@ def test_without_trax_the_tool_trains_and_answers_and_the_course_says_so(tmp_pat
     Path(questions).write_text("\n".join(["question1,question2,is_duplicate", *pairs]))
     train = ["train", "--questions", questions, "--preset", "course", "--output", run]
     train += ["--steps", "2", "--set", "d_model=8", "--batch-size", "8"]
-    commands = [train, ["evaluate", run, "--questions", questions], ["predict", run, "A?", "B?"]]
+    commands = [
+        train,
+        ["evaluate", run, "--questions", questions],
+        ["predict", run, "A?", "B?"],
+    ]
     shown = output_of(
         without("trax") + "from siamese.cli.main import main\n"
         f"for command in {commands!r}: assert main(command) == 0, command\n"
@@ -150,7 +161,10 @@ def test_in_a_plain_install_the_demo_starts_with_the_tool(tmp_path):
     shown = output_of(code, arguments=arguments, PYTHONPATH=path)
     assert "Trax, which is not installed: the demo starts with the tool" in shown
     assert "head" in shown and "always no" in shown
-    assert {path.name for path in (tmp_path / "demo").iterdir()} >= {"head", "handwritten.csv"}
+    assert {path.name for path in (tmp_path / "demo").iterdir()} >= {
+        "head",
+        "handwritten.csv",
+    }
 
 
 def test_the_package_is_typed_and_the_citation_names_this_version():

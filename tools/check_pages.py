@@ -51,7 +51,12 @@ def main(arguments: list[str] | None = None) -> int:
                     lines.append(f"the page is {page_width} pixels wide")
                 page.close()
                 total += len(lines)
-                print(f"{name} at {width}: {len(lines)} violations", *lines, sep="\n  ", flush=True)
+                print(
+                    f"{name} at {width}: {len(lines)} violations",
+                    *lines,
+                    sep="\n  ",
+                    flush=True,
+                )
     return 1 if total else 0
 
 

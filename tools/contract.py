@@ -1,15 +1,16 @@
 """Does a commit answer as the one before? Records what the package does, and compares.
 
     python tools/contract.py against COMMIT --questions questions.csv.gz [--quick]
-    python tools/contract.py record OUT.npz --questions questions.csv.gz [--checkout FOLDER]
-    python tools/contract.py compare BEFORE.npz AFTER.npz
+    python tools/contract.py record OUT.npz --questions questions.csv.gz [--checkout
+    FOLDER] python tools/contract.py compare BEFORE.npz AFTER.npz
 
-`record` uses a checkout's public names and its commands alone (tools/contract_recorder.py);
-`against` records COMMIT in a worktree of its own and then this checkout. Vectors must be
-equal bit for bit, scores, losses and printed numbers within 1e-6, groups, hits and texts
-equal. The exit status is 1 where something is not. `--questions` is a table of labelled
-pairs (question1, question2, is_duplicate); without it the embedded corpus is asked.
-`--quick` leaves out the trainings, and with them every model but `use`.
+`record` uses a checkout's public names and its commands alone
+(tools/contract_recorder.py); `against` records COMMIT in a worktree of its own and then
+this checkout. Vectors must be equal bit for bit, scores, losses and printed numbers
+within 1e-6, groups, hits and texts equal. The exit status is 1 where something is not.
+`--questions` is a table of labelled pairs (question1, question2, is_duplicate); without
+it the embedded corpus is asked. `--quick` leaves out the trainings, and with them every
+model but `use`.
 """
 
 from __future__ import annotations
@@ -32,15 +33,16 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDER = Path(__file__).with_name("contract_recorder.py")
-# One thread each: the sums of floats have one order. NPROC is the number of XLA's threads.
+# One thread each: the sums of floats have one order. NPROC is the number of XLA's
+# threads.
 ONE_THREAD = {
     "NPROC": "1",
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "JAX_PLATFORMS": "cpu",
 }
-# Kind, the last part of a value's name -> by how much its numbers may differ. Other kinds
-# are equal. A printed number is rounded to six places.
+# Kind, the last part of a value's name -> by how much its numbers may differ. Other
+# kinds are equal. A printed number is rounded to six places.
 TOLERANCES = {"scores": 1e-6, "losses": 1e-6, "table": 2e-6, "json": 2e-6}
 SHOWN = 3  # differences of one value that are printed
 FAILED = "FAILED"  # what a value begins with that could not be recorded
@@ -68,7 +70,9 @@ def worktree(commit: str) -> Iterator[Path]:
     git = ["git", "-C", str(ROOT), "worktree"]
     with tempfile.TemporaryDirectory(prefix="contract-") as folder:
         checkout = Path(folder) / "checkout"
-        subprocess.run([*git, "add", "--quiet", "--detach", checkout, commit], check=True)
+        subprocess.run(
+            [*git, "add", "--quiet", "--detach", checkout, commit], check=True
+        )
         try:
             yield checkout
         finally:
@@ -105,7 +109,9 @@ def compare(before: Path, after: Path) -> int:
             failures += not holds
             print(f"{'   ' if holds else '***'} {name:{width}}  {what}")
     verdict = "The contract holds" if not failures else "THE CONTRACT DOES NOT HOLD"
-    print(f"{verdict}: {len(names):,} values, {failures:,} of them differ too much (***).")
+    print(
+        f"{verdict}: {len(names):,} values, {failures:,} of them differ too much (***)."
+    )
     return 1 if failures else 0
 
 
@@ -146,12 +152,18 @@ def compared_texts(kind: str, old: str, new: str, tolerance: float) -> tuple[boo
     before = values(old)
     after = values(new)
     largest = 0.0
-    differences = [f"{place} only in the first" for place in before.keys() - after.keys()]
-    differences += [f"{place} only in the second" for place in after.keys() - before.keys()]
+    differences = [
+        f"{place} only in the first" for place in before.keys() - after.keys()
+    ]
+    differences += [
+        f"{place} only in the second" for place in after.keys() - before.keys()
+    ]
     for place in before.keys() & after.keys():
         distance = distance_of(before[place], after[place])
         if distance > tolerance:
-            differences.append(f"{place}: {before[place]!r:.80} -> {after[place]!r:.80}")
+            differences.append(
+                f"{place}: {before[place]!r:.80} -> {after[place]!r:.80}"
+            )
         else:
             largest = max(largest, distance)
     if differences:

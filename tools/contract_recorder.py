@@ -1,8 +1,9 @@
 """Records what the package of a checkout does: run by tools/contract.py, which sets PYTHONPATH.
 
-It uses public names (docs/api.md) and commands alone, so that it runs on any commit. Names
-that a commit changes are in `NAMES`, and settings that some commits lack in `LEAN`.
-A value that cannot be recorded is a text that begins with FAILED, which no comparison passes.
+It uses public names (docs/api.md) and commands alone, so that it runs on any commit.
+Names that a commit changes are in `NAMES`, and settings that some commits lack in
+`LEAN`. A value that cannot be recorded is a text that begins with FAILED, which no
+comparison passes.
 """
 
 from __future__ import annotations
@@ -40,12 +41,14 @@ NAMES = {
 }
 # Folders of a run -> our name of them.
 FOLDERS = {"tower": "lstm", "best": "lstm", "general": "ensemble"}
-# What a training leaves out where the commit has it: it is dear, or goes in a later commit.
+# What a training leaves out where the commit has it: it is dear, or goes in a later
+# commit.
 LEAN = {"hard_negatives": 0, "topic_block": 1}
 SMALL = {"d_model": 32, "batch_size": 64, "eval_every": 10}
 STEPS = 12
 SHORT = 60  # characters
-# Others and duplicates: enough for a head of many labels, an LSTM beside it, and a curve.
+# Others and duplicates: enough for a head of many labels, an LSTM beside it, and a
+# curve.
 TRAINING = 2600, 3800
 QUESTIONS = 3000  # of the file, whose vectors are recorded
 LISTED = 300  # of them stand in the commands' list, beside those by hand
@@ -89,7 +92,9 @@ class Recorder:
             yield
         except Exception as error:
             traceback.print_exc()
-            self.values[f"{name}/failed"] = np.asarray(f"FAILED: {type(error).__name__}: {error}")
+            self.values[f"{name}/failed"] = np.asarray(
+                f"FAILED: {type(error).__name__}: {error}"
+            )
 
 
 # ---- The questions ----
@@ -135,7 +140,9 @@ def drawn(rows: Sequence[Pair], others: int, duplicates: int) -> list[Pair]:
     return [rows[place] for place in order]
 
 
-def write_table(name: str, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+def write_table(
+    name: str, header: Sequence[str], rows: Sequence[Sequence[Any]]
+) -> None:
     """Writes a CSV file into the current folder."""
     with open(name, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
@@ -166,14 +173,19 @@ def write_files(data: Data) -> None:
         "".join(" ".join(text.split()) + "\n" for text in texts[:400]), encoding="utf-8"
     )
     changed = [(i, f"{text} Please?", time) for i, text, time in rows[20:40]]
-    fresh = [(f"n{n}", text, n) for n, text in enumerate(data.questions[LISTED : LISTED + 60])]
+    fresh = [
+        (f"n{n}", text, n)
+        for n, text in enumerate(data.questions[LISTED : LISTED + 60])
+    ]
     write_table("more.csv", header, [*rows[:20], *changed, *fresh])
     write_table("new.csv", header[:2], [row[:2] for row in [*fresh, *rows[:300:3]]])
     write_table("ids.csv", ("id",), [(f"q{n}",) for n in range(100, 130)])
     write_table("by_row.csv", ("id1", "id2"), [(n, n + 2) for n in range(80)])
     number = {own["id"]: f"q{n}" for n, own in enumerate(data.handwritten)}
     twins = [(own["id"], own["twin"]) for own in data.handwritten if own["twin"]]
-    write_table("relevant.csv", ("query_id", "id"), [(one, number[two]) for one, two in twins])
+    write_table(
+        "relevant.csv", ("query_id", "id"), [(one, number[two]) for one, two in twins]
+    )
     queries = [(own["id"], own["question"]) for own in data.handwritten if own["twin"]]
     write_table("queries.csv", ("id", "question"), queries)
     write_table("answers.csv", pair_header, data.pairs[: LISTED // 2 : 2])
@@ -206,10 +218,14 @@ def siamese_command(*arguments: Any, stdin: str = "") -> str:
 def timeless(text: str) -> str:
     """A command's JSON without what the clock says."""
     facts = json.loads(text)
-    return json.dumps({n: v for n, v in facts.items() if n not in ("seconds", "versions")})
+    return json.dumps(
+        {n: v for n, v in facts.items() if n not in ("seconds", "versions")}
+    )
 
 
-def keep_command(recorder: Recorder, name: str, *arguments: Any, stdin: str = "") -> None:
+def keep_command(
+    recorder: Recorder, name: str, *arguments: Any, stdin: str = ""
+) -> None:
     """Keeps what a command prints: JSON where it is asked for, else a table."""
     kind = "json" if "--json" in arguments else "table"
     command = partial(siamese_command, *arguments, stdin=stdin)
@@ -223,7 +239,9 @@ def record_commands(recorder: Recorder, model: str = "use") -> None:
     question = "How do I change my password?"
     # Lists
     keep("duplicates", "duplicates", "list.csv")
-    keep("duplicates facts", "duplicates", "list.csv", "--output", "groups.csv", "--json")
+    keep(
+        "duplicates facts", "duplicates", "list.csv", "--output", "groups.csv", "--json"
+    )
     keep(
         "duplicates --keep created_at=min",
         "duplicates",
@@ -233,10 +251,16 @@ def record_commands(recorder: Recorder, model: str = "use") -> None:
     )
     keep("duplicates --keep longest", "duplicates", "list.csv", "--keep", "longest")
     keep("duplicates --threshold", "duplicates", "list.csv", "--threshold", "0.6")
-    keep("duplicates --pairs", "duplicates", "list.csv", "--pairs", "--threshold", "0.7")
+    keep(
+        "duplicates --pairs", "duplicates", "list.csv", "--pairs", "--threshold", "0.7"
+    )
     keep("duplicates --differences", "duplicates", "list.csv", "--differences")
-    keep("duplicates, answers beside", "duplicates", "answered.csv", "--threshold", "0.6")
-    keep("duplicates, ids by row", "duplicates", "plain.csv", "--keep", "created_at=max")
+    keep(
+        "duplicates, answers beside", "duplicates", "answered.csv", "--threshold", "0.6"
+    )
+    keep(
+        "duplicates, ids by row", "duplicates", "plain.csv", "--keep", "created_at=max"
+    )
     keep("duplicates of lines", "duplicates", "lines.txt", "--threshold", "0.7")
     keep("match", "match", "new.csv", "list.csv", "-k", "3")
     keep("match, ids by row", "match", "new.csv", "plain.csv", "--threshold", "0.7")
@@ -262,7 +286,9 @@ def record_commands(recorder: Recorder, model: str = "use") -> None:
     keep("threshold --label", *label, stdin="y\nn\ns\nu\n" + "y\nn\nn\n" * 12)
     keep("answers of --label", "data", "asked.csv.answers.csv", "--json")
     # Pairs
-    keep("predict", "predict", model, question, "How can I set a new password?", "--json")
+    keep(
+        "predict", "predict", model, question, "How can I set a new password?", "--json"
+    )
     keep(
         "predict --explain",
         "predict",
@@ -276,7 +302,9 @@ def record_commands(recorder: Recorder, model: str = "use") -> None:
     keep("evaluate", "evaluate", model, "--questions", "few.csv", "--json")
     keep("data", "data", "pairs.csv", "--json")
     # An index
-    keep("index build", "index", "build", "list.csv", "--output", "list.index", "--json")
+    keep(
+        "index build", "index", "build", "list.csv", "--output", "list.index", "--json"
+    )
     keep("index: duplicates", "duplicates", "list.index")
     keep("index: match", "match", "new.csv", "list.index", "-k", "2")
     keep("index: search", "search", "list.index", question, "--json")
@@ -340,14 +368,18 @@ def trained(preset: str, folder: str, questions: str, **settings: Any) -> str:
             command += [f"--{setting.replace('_', '-')}", value]
         elif setting in known:
             command += ["--set", f"{setting}={value}"]
-    Path(f"{folder}.json").write_text(timeless(siamese_command(*command)), encoding="utf-8")
+    Path(f"{folder}.json").write_text(
+        timeless(siamese_command(*command)), encoding="utf-8"
+    )
     return folder
 
 
 def record_run(recorder: Recorder, name: str, folder: str) -> None:
     """The losses and the figures of a run."""
     for path in sorted(Path(folder).rglob("metrics.jsonl")):
-        inner = [FOLDERS.get(part, part) for part in path.parent.relative_to(folder).parts]
+        inner = [
+            FOLDERS.get(part, part) for part in path.parent.relative_to(folder).parts
+        ]
         lines = list(map(json.loads, path.read_text("utf-8").splitlines()))
         for figure in ("train/loss", "valid/loss"):
             values = np.array([line[figure] for line in lines], np.float64)
@@ -363,7 +395,9 @@ def encoded_by_a_process(pickled: bytes, texts: list[str]) -> np.ndarray:
     return pickle.loads(pickled).encode(texts)
 
 
-def record_model(recorder: Recorder, data: Data, name: str, path: str, processes: Any) -> None:
+def record_model(
+    recorder: Recorder, data: Data, name: str, path: str, processes: Any
+) -> None:
     """Vectors, scores, hits, groups and threshold of a model."""
     import siamese
 
@@ -387,10 +421,14 @@ def record_model(recorder: Recorder, data: Data, name: str, path: str, processes
     ways: dict[str, Callable[[], list[np.ndarray]]] = {
         "pickled": lambda: [encoded_by_a_process(pickled, texts)],
         "joblib's processes": lambda: processes(pickled, texts),
-        "four threads": lambda: list(ThreadPoolExecutor(4).map(detector.encode, [texts] * 4)),
+        "four threads": lambda: list(
+            ThreadPoolExecutor(4).map(detector.encode, [texts] * 4)
+        ),
     }
     for way, encode in ways.items():
-        equal = partial(lambda encode: [v.tobytes() == expected for v in encode()], encode)
+        equal = partial(
+            lambda encode: [v.tobytes() == expected for v in encode()], encode
+        )
         recorder.keep(f"{name}/{way}/equal", equal)
     # Hits in Python, groups by the commands.
     with siamese.QuestionIndex.build(detector, by_hand) as index:
@@ -400,7 +438,9 @@ def record_model(recorder: Recorder, data: Data, name: str, path: str, processes
             cosines = [hit.similarity for best in found for hit in best]
             recorder.keep(f"{name}/{mode}/hits", json.dumps(hits))
             recorder.keep(f"{name}/{mode}/scores", np.array(cosines, np.float64))
-    matches = siamese.match_questions(detector, by_hand[:100], data.questions[:1000], k=3)
+    matches = siamese.match_questions(
+        detector, by_hand[:100], data.questions[:1000], k=3
+    )
     places = [[place for place, _ in best] for best in matches]
     recorder.keep(f"{name}/match_questions/hits", json.dumps(places))
     groups = siamese.duplicate_groups(detector.encode(data.questions), 0.8)
@@ -461,13 +501,17 @@ def record_course(recorder: Recorder, data: Data) -> None:
     """The course's functions, and 12 steps of its loop in Trax."""
     import siamese
 
-    one = np.array([[0.26726124, 0.53452248, 0.80178373], [0.5178918, 0.57543534, 0.63297887]])
+    one = np.array(
+        [[0.26726124, 0.53452248, 0.80178373], [0.5178918, 0.57543534, 0.63297887]]
+    )
     v1 = one * [[1], [-1]]
     numbers = np.random.default_rng(SEED).normal(size=(2, 16, 8)).astype(np.float32)
     batch = siamese.l2_normalize(numbers[0]), siamese.l2_normalize(numbers[1])
     recorder.keep("course/l2_normalize/vectors", batch[0])
     recorder.keep("course/similarity_matrix/scores", siamese.similarity_matrix(*batch))
-    recorder.keep("course/cosine_similarity/scores", siamese.cosine_similarity(v1[0], one[1]))
+    recorder.keep(
+        "course/cosine_similarity/scores", siamese.cosine_similarity(v1[0], one[1])
+    )
     for year in (2020, 2022, 2023):
         functions = siamese.edition(year)
         losses = [functions.TripletLossFn(v1, one), functions.TripletLossFn(*batch)]

@@ -2,8 +2,9 @@
 
     python -m tools.make_corpus [FILE]
 
-A line for each question ({"question", "meaning", "part"}), then one for each pair of questions ({"pair":
-their places among the questions, "kind"}). The same bytes on every platform with the same zlib.
+A line for each question ({"question", "meaning", "part"}), then one for each pair of
+questions ({"pair": their places among the questions, "kind"}). The same bytes on every
+platform with the same zlib.
 """
 
 from __future__ import annotations
@@ -31,15 +32,20 @@ def corpus_lines(seed: int = SEED, sizes: dict[str, int] = PAIRS) -> list[str]:
     for part, meanings in meanings_by_part(grammar, dice).items():
         maker = PairMaker(grammar, meanings, taken, dice)
         duplicates = round(sizes[part] * DUPLICATES)
-        # The others come first: their wordings are new ones that duplicates can use too.
+        # The others come first: their wordings are new ones that duplicates can use
+        # too.
         rows = maker.negatives(sizes[part] - duplicates) + maker.duplicates(duplicates)
         number: dict[str, int] = {}
         for row in dice.shuffled(rows):
             for text, meaning in ((row.text1, row.meaning1), (row.text2, row.meaning2)):
                 if text not in number:
                     number[text] = len(questions)
-                    questions.append({"question": text, "meaning": meaning.id, "part": part})
-            pairs.append({"pair": [number[row.text1], number[row.text2]], "kind": row.kind})
+                    questions.append(
+                        {"question": text, "meaning": meaning.id, "part": part}
+                    )
+            pairs.append(
+                {"pair": [number[row.text1], number[row.text2]], "kind": row.kind}
+            )
     return [json.dumps(line, ensure_ascii=False) + "\n" for line in questions + pairs]
 
 

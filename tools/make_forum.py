@@ -2,10 +2,11 @@
 
     python tools/make_forum.py FOLDER [--wording far] [--posts 20000] [--seed 0]
 
-writes posts.csv (title, body, tags, created_at; Windows-1252), next.csv (next week's posts) and truth.json.
-Each of 300 needs of forum_phrases.txt, all written by hand, stands in two posts; the needs of a thread are
-near misses of each other (another number, direction, negation or name). The other posts are made from
-forum_grammar.txt and the embedded corpus, each need once. In a body 130 of 170 words are sentences that
+writes posts.csv (title, body, tags, created_at; Windows-1252), next.csv (next week's
+posts) and truth.json. Each of 300 needs of forum_phrases.txt, all written by hand,
+stands in two posts; the needs of a thread are near misses of each other (another
+number, direction, negation or name). The other posts are made from forum_grammar.txt
+and the embedded corpus, each need once. In a body 130 of 170 words are sentences that
 fit any post. The texts were written before any score was seen.
 """
 
@@ -31,7 +32,12 @@ NEXT = 1_000  # posts of next week
 # The share of posts with each line of the sections "lines top" and "lines bottom".
 TOP = (0.12, 0.2, 0.08)
 BOTTOM = (0.15, 0.1, 0.08, 0.05, 0.03, 0.02)
-NUMBERS = {"n": (3, 48), "m": (2, 30), "d": (4, 20), "year": (2009, 2022)}  # that fill blanks
+NUMBERS = {
+    "n": (3, 48),
+    "m": (2, 30),
+    "d": (4, 20),
+    "year": (2009, 2022),
+}  # that fill blanks
 
 
 def read_threads() -> list[dict]:
@@ -41,11 +47,15 @@ def read_threads() -> list[dict]:
         mark, _, text = line.partition(" ")
         if mark == "==":
             group, tags, _ = text.split(" ", 2)
-            threads.append({"group": group, "tags": tags, "background": [], "needs": []})
+            threads.append(
+                {"group": group, "tags": tags, "background": [], "needs": []}
+            )
         elif mark == "~":
             threads[-1]["background"].append(text)
         elif mark == "-":
-            threads[-1]["needs"].append({"-": [tuple(text.split(" | "))], "+": [], "=": []})
+            threads[-1]["needs"].append(
+                {"-": [tuple(text.split(" | "))], "+": [], "=": []}
+            )
         elif mark and mark in "+=":
             threads[-1]["needs"][-1][mark].append(tuple(text.split(" | ")))
     return threads
@@ -75,11 +85,17 @@ class Writer:
         """What the posts are about that are not planted: of the grammar, and of the embedded corpus."""
         meanings: dict[tuple, list[str]] = {}
         for question in embedded_corpus().questions:
-            meanings.setdefault((question.subject, question.meaning), []).append(question.text)
-        needs: list[tuple] = [("corpus", tag, texts) for (tag, _), texts in meanings.items()]
+            meanings.setdefault((question.subject, question.meaning), []).append(
+                question.text
+            )
+        needs: list[tuple] = [
+            ("corpus", tag, texts) for (tag, _), texts in meanings.items()
+        ]
         for line in self.grammar["kinds"]:
             group, tag, kind, objects = line.split(" | ")
-            for thing, fault in product(objects.split(", "), self.grammar[f"faults {group}"]):
+            for thing, fault in product(
+                objects.split(", "), self.grammar[f"faults {group}"]
+            ):
                 needs.append((group, tag, kind, thing, fault))
         return needs
 
@@ -92,11 +108,15 @@ class Writer:
         text = text.format(product=product, object=objects, **values)
         return text[:1].upper() + text[1:]
 
-    def body(self, group: str, core: str, background: list[str], words: Sequence[str]) -> str:
+    def body(
+        self, group: str, core: str, background: list[str], words: Sequence[str]
+    ) -> str:
         """A body around its core: background, sentences of the grammar, lines of signatures."""
         rng = self.rng
         grammar = self.grammar
-        length = rng.lognormvariate(5.03, 0.42)  # words, 170 in the mean with closing and lines
+        length = rng.lognormvariate(
+            5.03, 0.42
+        )  # words, 170 in the mean with closing and lines
         before = rng.sample(background, rng.choice((0, 0, 1))) if background else []
         rest = [line for line in background if line not in before]
         after = rng.sample(rest, min(len(rest), rng.randint(0, 2)))
@@ -107,15 +127,21 @@ class Writer:
         while count < length - 12 and pool:
             sentences.append(self.filled(pool.pop(), *words))
             count += len(sentences[-1].split())
-        lines = [self.filled(rng.choice(grammar["openings"]))] if rng.random() < 0.6 else []
+        lines = (
+            [self.filled(rng.choice(grammar["openings"]))] if rng.random() < 0.6 else []
+        )
         while sentences:
             size = rng.randint(2, 5)
             lines.append(" ".join(sentences[:size]))
             sentences = sentences[size:]
         if rng.random() < 0.7:
             lines.append(self.filled(rng.choice(grammar["closings"])))
-        lines[:0] = [line for line, p in zip(grammar["lines top"], TOP) if rng.random() < p]
-        lines += [line for line, p in zip(grammar["lines bottom"], BOTTOM) if rng.random() < p]
+        lines[:0] = [
+            line for line, p in zip(grammar["lines top"], TOP) if rng.random() < p
+        ]
+        lines += [
+            line for line, p in zip(grammar["lines bottom"], BOTTOM) if rng.random() < p
+        ]
         text = "\n".join(lines)
         return text.replace("'", "’") if rng.random() < 0.3 else text
 
@@ -137,13 +163,19 @@ class Writer:
         group, tag, kind, thing, fault = need
         titles, texts = (part.split(" / ") for part in fault.split(" | "))
         name = f"{rng.choice(self.pools['brand'])} {kind}"
-        title = rng.choice(self.grammar["titles"]).replace("{fault}", rng.choice(titles))
+        title = rng.choice(self.grammar["titles"]).replace(
+            "{fault}", rng.choice(titles)
+        )
         title = self.filled(title, rng.choice((name, name.split()[0])), thing)
         core = [self.filled(f"{rng.choice(texts)}.", name, thing)]
         about = "[It is about|This concerns|I own|We have|I am speaking of] [the|our] {product}."
         core.insert(rng.randint(0, 1), self.filled(about, name))
         body = self.body(group, " ".join(core), [], (name, thing))
-        return [title, body, f"{tag};{rng.choice(('help', 'question', 'problem', kind))}"]
+        return [
+            title,
+            body,
+            f"{tag};{rng.choice(('help', 'question', 'problem', kind))}",
+        ]
 
 
 def make(folder: Path, count: int, seed: int, wording: str) -> None:
@@ -157,17 +189,27 @@ def make(folder: Path, count: int, seed: int, wording: str) -> None:
     for thread, need in needs:
         pairs.append((next(rows), next(rows)))
         texts = need["-"][0], need["+" if wording == "plain" else "="][0]
-        posts |= {row: writer.planted(thread, text) for row, text in zip(pairs[-1], texts)}
+        posts |= {
+            row: writer.planted(thread, text) for row, text in zip(pairs[-1], texts)
+        }
     ordered = [posts[row] if row in posts else writer.other() for row in range(count)]
 
     # Next week's posts ask some of the needs again.
-    again = {at: need["="][1] for at, (_, need) in enumerate(needs) if len(need["="]) > 1}
+    again = {
+        at: need["="][1] for at, (_, need) in enumerate(needs) if len(need["="]) > 1
+    }
     spots = writer.rng.sample(range(NEXT), len(again))
-    posts = {spot: writer.planted(needs[at][0], again[at]) for spot, at in zip(spots, again)}
+    posts = {
+        spot: writer.planted(needs[at][0], again[at]) for spot, at in zip(spots, again)
+    }
     coming = [posts[row] if row in posts else writer.other() for row in range(NEXT)]
 
     folder.mkdir(parents=True, exist_ok=True)
-    write_posts(folder / "posts.csv", ordered, sorted(writer.rng.random() * DAYS for _ in ordered))
+    write_posts(
+        folder / "posts.csv",
+        ordered,
+        sorted(writer.rng.random() * DAYS for _ in ordered),
+    )
     days = sorted(DAYS + writer.rng.random() * 7 for _ in coming)
     write_posts(folder / "next.csv", coming, days)
     truth = {
@@ -191,7 +233,9 @@ def write_posts(path: Path, posts: list[list[str]], days: list[float]) -> None:
 def main() -> None:
     """Reads the arguments."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("folder", type=Path, help="of posts.csv, next.csv and truth.json")
+    parser.add_argument(
+        "folder", type=Path, help="of posts.csv, next.csv and truth.json"
+    )
     parser.add_argument("--posts", type=int, default=20_000)
     parser.add_argument("--wording", choices=("plain", "far"), default="plain")
     parser.add_argument("--seed", type=int, default=0)

@@ -2,9 +2,9 @@
 
     python tools/make_tracker.py FOLDER
 
-writes issues.csv (number, title, body, labels) and truth.csv (number, problem). The problems of
-tracker_phrases.txt are written by hand; around each text the tracker's template, versions, a stack trace
-or log lines are made, as reporters paste them.
+writes issues.csv (number, title, body, labels) and truth.csv (number, problem). The
+problems of tracker_phrases.txt are written by hand; around each text the tracker's
+template, versions, a stack trace or log lines are made, as reporters paste them.
 """
 
 from __future__ import annotations
@@ -33,8 +33,20 @@ ERRORS = (
     "RuntimeError: closed",
 )
 SYSTEMS = ("Windows 11", "Ubuntu 24.04", "macOS 15.1", "Fedora 41", "Windows 10")
-GREETINGS = ("", "", "Hi,\n\n", "Hello team,\n\n", "First of all, thanks for this great tool!\n\n")
-ENDS = ("", "", "\n\nThanks!", "\n\nBest,\n{name}", "\n\nLet me know if you need more information.")
+GREETINGS = (
+    "",
+    "",
+    "Hi,\n\n",
+    "Hello team,\n\n",
+    "First of all, thanks for this great tool!\n\n",
+)
+ENDS = (
+    "",
+    "",
+    "\n\nThanks!",
+    "\n\nBest,\n{name}",
+    "\n\nLet me know if you need more information.",
+)
 NAMES = ("Ana", "Ben", "Chen", "Dora", "Emil")
 
 
@@ -44,7 +56,9 @@ def trace(rng: random.Random) -> str:
     if rng.random() < 0.5:
         lines = ["Traceback (most recent call last):"]
         for module in modules:
-            lines.append(f'  File "/opt/app/{module}.py", line {rng.randint(10, 900)}, in run')
+            lines.append(
+                f'  File "/opt/app/{module}.py", line {rng.randint(10, 900)}, in run'
+            )
             lines.append(f"    self.{rng.choice(MODULES)}.handle(item)")
         lines.append(rng.choice(ERRORS))
     else:
@@ -70,7 +84,9 @@ def issue(text: str, rng: random.Random) -> str:
         "### Steps to reproduce\n\n1. Open the app\n2. See above",
         "### Expected behaviour\n\nIt should just work.",
         f"### Environment\n\n- OS: {system}\n- Version: {version}\n- [x] I have read the guide",
-        f"### Logs\n\n{trace(rng)}" if rng.random() < 0.6 else "### Logs\n\n_No response_",
+        f"### Logs\n\n{trace(rng)}"
+        if rng.random() < 0.6
+        else "### Logs\n\n_No response_",
     ]
     if rng.random() < 0.4:
         parts.insert(1, parts.pop(4))
@@ -92,11 +108,15 @@ def main() -> None:
     with open(folder / "issues.csv", "w", encoding="utf-8", newline="") as file:
         table = csv.writer(file)
         table.writerow(("number", "title", "body", "labels"))
-        table.writerows((n, title, body, "bug") for n, (_, title, body) in enumerate(issues, 101))
+        table.writerows(
+            (n, title, body, "bug") for n, (_, title, body) in enumerate(issues, 101)
+        )
     with open(folder / "truth.csv", "w", encoding="utf-8", newline="") as file:
         table = csv.writer(file)
         table.writerow(("number", "problem"))
-        table.writerows((n, f"p{problem}") for n, (problem, *_) in enumerate(issues, 101))
+        table.writerows(
+            (n, f"p{problem}") for n, (problem, *_) in enumerate(issues, 101)
+        )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """Writes the pinned lists: requirements.txt and requirements/*.txt. `make requirements` runs it.
 
-The requirements stand in setup.cfg (the package and its extras) and in pyproject.toml's groups. uv
-resolves them for Python 3.11 on Linux; a version in a list stays unless ``--upgrade`` is given. A
-list leaves out the pins of the lists below it, and keeps the comment at its head.
+The requirements stand in setup.cfg (the package and its extras) and in pyproject.toml's
+groups. uv resolves them for Python 3.11 on Linux; a version in a list stays unless
+``--upgrade`` is given. A list leaves out the pins of the lists below it, and keeps the
+comment at its head.
 """
 
 from __future__ import annotations
@@ -20,7 +21,11 @@ NOTEBOOKS = "requirements/notebooks.txt"
 LISTS = {
     BASE: ([], ["course", "plots"], ["dev"]),
     NOTEBOOKS: ([BASE], ["notebooks"], []),
-    "requirements/extras.txt": ([BASE, NOTEBOOKS], ["serve", "tables", "wordllama"], ["browser"]),
+    "requirements/extras.txt": (
+        [BASE, NOTEBOOKS],
+        ["serve", "tables", "wordllama"],
+        ["browser"],
+    ),
     "requirements/docs.txt": ([BASE, NOTEBOOKS], [], ["docs"]),
     "requirements/scale.txt": ([BASE], [], ["scale"]),
     "requirements/tensorflow.txt": ([BASE], ["course"], []),
@@ -29,7 +34,13 @@ LISTS = {
 
 # Trax asks for the first four and tokenizers for the last; siamese does not need them.
 LEFT_OUT = {
-    BASE: ["gym", "tensorflow", "tensorflow-datasets", "tensorflow-text", "huggingface-hub"],
+    BASE: [
+        "gym",
+        "tensorflow",
+        "tensorflow-datasets",
+        "tensorflow-text",
+        "huggingface-hub",
+    ],
     "requirements/tensorflow.txt": ["huggingface-hub"],
     "requirements/extras.txt": [],
 }
@@ -69,7 +80,9 @@ def resolve(name: str, folder: Path, upgrade: bool) -> list[str]:
     spelled = {package(pin): pin.partition("==")[0] for pin in pins(name)}
     resolved = re.findall(r"^([^#\s]+)==(\S+)", (folder / "out.txt").read_text(), re.M)
     return [
-        f"{spelled.get(name, name)}=={version}" for name, version in resolved if name not in lower
+        f"{spelled.get(name, name)}=={version}"
+        for name, version in resolved
+        if name not in lower
     ]
 
 

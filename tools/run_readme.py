@@ -1,8 +1,9 @@
 """Runs the README's commands in order, word by word, in a copy of the repository: `make check-readme`.
 
-Without ``--installed`` the first lines make an empty environment and install siamese in it. With
-it, lines that make the environment are left out, and `siamese` is the command of the Python that
-runs this. Questions that a command asks are answered y, n, y, n and so on.
+Without ``--installed`` the first lines make an empty environment and install siamese in
+it. With it, lines that make the environment are left out, and `siamese` is the command
+of the Python that runs this. Questions that a command asks are answered y, n, y, n and
+so on.
 """
 
 from __future__ import annotations
@@ -31,14 +32,18 @@ def run(folder: Path, installed: bool) -> str:
     Raises:
       CalledProcessError: a command failed; its output is in the error.
     """
-    listed = subprocess.check_output(["git", "ls-files", "-z"], cwd=ROOT, text=True).split("\0")
+    listed = subprocess.check_output(
+        ["git", "ls-files", "-z"], cwd=ROOT, text=True
+    ).split("\0")
     for name in filter(lambda name: (ROOT / name).is_file(), listed):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes((ROOT / name).read_bytes())
     script = ["set -ex", *commands(installed)]
     if installed:
         script.insert(1, f'siamese() {{ "{sys.executable}" -m siamese.cli "$@"; }}')
-    environment = {name: os.environ[name] for name in os.environ if name != "PYTHONPATH"}
+    environment = {
+        name: os.environ[name] for name in os.environ if name != "PYTHONPATH"
+    }
     return subprocess.run(
         ["bash", "-c", "\n".join(script)],
         cwd=folder,

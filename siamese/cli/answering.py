@@ -61,14 +61,21 @@ def predict(flags: argparse.Namespace) -> Result:
     _check_words(*pair)
     note_cut(detector, pair)
     cut = facts["threshold"]
-    ((cosine, probability, is_duplicate),) = detector.answers(*([side] for side in pair), cut)
+    ((cosine, probability, is_duplicate),) = detector.answers(
+        *([side] for side in pair), cut
+    )
     unknown = [word for question in pair for word in detector.unknown_words(question)]
     verdict, sign = ("duplicate", ">") if is_duplicate else ("not a duplicate", "<=")
     score = probability if detector.measure == "probability" else cosine
     line = f"-> {verdict}: {detector.measure} {score:.3f} {sign} {cut:.3f}"
     text = "\n".join(f"  {line}" for line in (*pair, line, *_unseen(unknown)))
     answer = {"question1": pair[0], "question2": pair[1], "is_duplicate": is_duplicate}
-    answer |= {"similarity": cosine, "probability": probability, "unknown_words": unknown, **facts}
+    answer |= {
+        "similarity": cosine,
+        "probability": probability,
+        "unknown_words": unknown,
+        **facts,
+    }
     if flags.explain:
         explanation = explain(detector, *pair)
         answer |= {name: explanation.as_dict()[name] for name in ("words1", "words2")}
@@ -79,10 +86,14 @@ def predict(flags: argparse.Namespace) -> Result:
 def _check_words(*questions: str) -> None:
     """Refuses a question without a letter or digit."""
     if wordless := [question for question in questions if not has_words(question)]:
-        raise ArgumentError(f"{wordless[0]!r} has no word: a question needs a letter or a digit.")
+        raise ArgumentError(
+            f"{wordless[0]!r} has no word: a question needs a letter or a digit."
+        )
 
 
-def _file_answers(detector: DuplicateDetector, facts: Facts, flags: argparse.Namespace) -> Result:
+def _file_answers(
+    detector: DuplicateDetector, facts: Facts, flags: argparse.Namespace
+) -> Result:
     """The answers for a file of pairs, as a table in the file's order."""
     if flags.explain:
         raise ArgumentError("--explain takes two questions, not a file.")
@@ -94,7 +105,10 @@ def _file_answers(detector: DuplicateDetector, facts: Facts, flags: argparse.Nam
     rows = zip(pairs.question1, pairs.question2, answers, pairs.ids)
     for *pair, (*scores, is_duplicate), own in rows:
         table.append(dict(zip(names, (*pair, *scores, int(is_duplicate), own))))
-    facts["pairs"], facts["duplicates"] = len(table), sum(row["is_duplicate"] for row in table)
+    facts["pairs"], facts["duplicates"] = (
+        len(table),
+        sum(row["is_duplicate"] for row in table),
+    )
     return table_result(flags, table, names, facts)
 
 
@@ -125,7 +139,9 @@ def search(flags: argparse.Namespace) -> Result:
     options = {"mode": "vectors" if flags.vectors_only else "hybrid"}
     with opened(flags.index, flags) as (index, detector):
         note_cut(detector, [flags.question])
-        hits = index.search(flags.question, flags.k, threshold=flags.threshold, **options)
+        hits = index.search(
+            flags.question, flags.k, threshold=flags.threshold, **options
+        )
         facts, weight = threshold_facts(detector, flags), index.vector_weight
         unknown = detector.unknown_words(flags.question)
     lines = [] if hits else ["Nothing found."]
@@ -134,20 +150,29 @@ def search(flags: argparse.Namespace) -> Result:
         score = f"{'*' if hit.is_duplicate else ' '} {hit.similarity:6.3f}{chance}"
         lines.append(f"{score}  [{harmless(hit.id)}] {harmless(hit.question)}")
     if any(hit.is_duplicate for hit in hits):
-        lines.append(f"* a duplicate: {detector.measure} above {facts['threshold']:.3f}")
+        lines.append(
+            f"* a duplicate: {detector.measure} above {facts['threshold']:.3f}"
+        )
     cosines = [hit.similarity for hit in hits]
     if cosines != sorted(cosines, reverse=True):
         lines.append(
             f"Ordered by cosine (weight {weight:g}) and shared words (weight {1 - weight:g}) "
             "together; --vectors-only orders by cosine."
         )
-    facts |= {"question": flags.question, "hits": [rounded(hit._asdict()) for hit in hits]}
+    facts |= {
+        "question": flags.question,
+        "hits": [rounded(hit._asdict()) for hit in hits],
+    }
     facts |= {**options, "vector_weight": weight, "unknown_words": unknown}
     return "\n".join([*lines, *_unseen(unknown)]), facts
 
 
 @command(
-    arg("a", metavar="A", help="the questions to match, a list in any format; alone also an index"),
+    arg(
+        "a",
+        metavar="A",
+        help="the questions to match, a list in any format; alone also an index",
+    ),
     arg(
         "index",
         metavar="B",
@@ -195,7 +220,10 @@ def _match_itself(flags: argparse.Namespace) -> Result:
         reading.refuse_flags(flags, reading.LISTS, why)
     with opened(flags.index, flags) as (index, detector):
         entries, vectors, *_ = index.snapshot()
-        columns_of_both = [*index.column_names, *(n for entry in entries for n in entry["columns"])]
+        columns_of_both = [
+            *index.column_names,
+            *(n for entry in entries for n in entry["columns"]),
+        ]
         facts = threshold_facts(detector, flags)
         with elapsed(f"Searching for {counted(len(entries), 'question')}"):
             worded = np.flatnonzero(vectors.any(axis=1))
@@ -206,7 +234,12 @@ def _match_itself(flags: argparse.Namespace) -> Result:
         others = [other for other in nearest.get(at, ()) if other != at][:k]
         judged = detector.judged(vectors[others], vectors[at][None], flags.threshold)
         hits = [
-            Hit(entries[other]["id"], entries[other]["question"], *own, entries[other]["columns"])
+            Hit(
+                entries[other]["id"],
+                entries[other]["question"],
+                *own,
+                entries[other]["columns"],
+            )
             for other, own in zip(others, judged)
         ]
         matches.append((entry["id"], entry["question"], entry["columns"], hits))
@@ -214,12 +247,17 @@ def _match_itself(flags: argparse.Namespace) -> Result:
 
 
 def _match_table(
-    matches: list[tuple], columns_of_matches: Iterable[str], facts: Facts, flags: argparse.Namespace
+    matches: list[tuple],
+    columns_of_matches: Iterable[str],
+    facts: Facts,
+    flags: argparse.Namespace,
 ) -> Result:
     """A row for each hit of each question; `matches` are its id, text, other columns and hits."""
     # All columns of both lists, whether or not a row has them.
     names = {f"match_{name}": name for name in columns_of_matches}
-    of_match = {names[name]: shown for name, shown in table_names(MATCHES, names).items()}
+    of_match = {
+        names[name]: shown for name, shown in table_names(MATCHES, names).items()
+    }
     taken = [*MATCHES, *of_match.values()]
     of_question = table_names(taken, (name for _, _, own, _ in matches for name in own))
     rows = []
@@ -229,7 +267,9 @@ def _match_table(
             row = dict(zip(MATCHES, (i, question, *hit, int(is_duplicate))))
             rows.append(row | renamed(of_hit, of_match) | others)
         if not best:  # A question without words has no match, and a row.
-            rows.append(dict.fromkeys(MATCHES) | {"id": i, "question": question} | others)
+            rows.append(
+                dict.fromkeys(MATCHES) | {"id": i, "question": question} | others
+            )
     matched = sum(any(hit.is_duplicate for hit in best) for *_, best in matches)
     facts |= {"questions": len(matches), "matched": matched}
     return table_result(flags, rows, [*taken, *of_question.values()], facts)

@@ -20,7 +20,10 @@ HEADER = "question1", "question2", "is_duplicate"
 
 
 def answers_of(path: str, options: dict[str, Any]) -> QuestionPairs:
-    """The answers of a file; none where it is missing or empty. `options` are those of `read_pairs`."""
+    """The answers of a file; none where it is missing or empty.
+
+    `options` are those of `read_pairs`.
+    """
     if not os.path.exists(path) or (os.path.isfile(path) and not os.path.getsize(path)):
         return QuestionPairs([], [], [])
     if os.path.isfile(path):
@@ -51,8 +54,8 @@ def naming(path: str) -> Iterator[None]:
 class AnswersFile:
     """A file of answers; as of an index, `change_answer` is safe while others change it, too.
 
-    A spreadsheet may have saved the file. ArgumentError where it holds more than answers, which would be
-    lost when it is written again.
+    A spreadsheet may have saved the file. ArgumentError where it holds more than
+    answers, which would be lost when it is written again.
     """
 
     def __init__(self, path: str, options: dict[str, Any]):
@@ -71,7 +74,9 @@ class AnswersFile:
         is_ours = sorted(map(str.casefold, report.columns)) == sorted(HEADER)
         if not is_ours or self.path.lower().endswith(NOT_CSV):
             what = f"{self.path} is not a table of answers alone ({','.join(HEADER)})"
-            raise ArgumentError(f"{what}, and is not rewritten. Name another file (--answers).")
+            raise ArgumentError(
+                f"{what}, and is not rewritten. Name another file (--answers)."
+            )
         rows, blank = _count_rows(self.path, self.options)
         if len(pairs) + blank != rows:
             lines = "; ".join(report.finding_lines())
@@ -82,15 +87,27 @@ class AnswersFile:
         return pairs
 
     def change_answer(
-        self, question1: str, question2: str, is_duplicate: bool | None, before: bool | None
+        self,
+        question1: str,
+        question2: str,
+        is_duplicate: bool | None,
+        before: bool | None,
     ) -> bool | None:
         """`QuestionIndex.change_answer`; the answer is on disk when it returns."""
-        with open_atomically(self.path, overwrite=True) as file:  # Others wait until it is closed.
+        with open_atomically(
+            self.path, overwrite=True
+        ) as file:  # Others wait until it is closed.
             pairs = self.answers()
             keys = list(map(answer_key, pairs.question1, pairs.question2))
-            places = [at for at, key in enumerate(keys) if key == answer_key(question1, question2)]
+            places = [
+                at
+                for at, key in enumerate(keys)
+                if key == answer_key(question1, question2)
+            ]
             answer = bool(pairs.is_duplicate[places[-1]]) if places else None
-            rows = list(zip(pairs.question1, pairs.question2, map(int, pairs.is_duplicate)))
+            rows = list(
+                zip(pairs.question1, pairs.question2, map(int, pairs.is_duplicate))
+            )
             if answer == before:
                 rows = [row for at, row in enumerate(rows) if at not in places]
                 if is_duplicate is not None:
@@ -98,6 +115,8 @@ class AnswersFile:
                     check_answers(QuestionPairs(*map(list, zip(*rows))))
                 answer = is_duplicate
             # UTF-8 with its mark is read as UTF-8, whatever --encoding says.
-            lines = "".join(f"{csv_line(row)}\n" for row in (HEADER, *rows)) if rows else ""
+            lines = (
+                "".join(f"{csv_line(row)}\n" for row in (HEADER, *rows)) if rows else ""
+            )
             file.write(lines.encode("utf-8-sig" if rows else "utf-8"))
         return answer

@@ -40,8 +40,8 @@ def answers_file(path: str) -> str:
 def command(*arguments: Argument) -> Callable:
     """Declares a function of the parsed flags as a command, with its arguments in the order of the help.
 
-    The first line of its docstring is the help, the rest are examples; `index_build` is the command
-    `siamese index build`.
+    The first line of its docstring is the help, the rest are examples; `index_build` is
+    the command `siamese index build`.
     """
 
     def declare(function: Callable) -> Callable:
@@ -74,24 +74,44 @@ def is_workbook(path: str) -> bool:
 
 # ---- Models and indexes ----
 
-MODEL_HELP = "a saved model, the directory of a training run, or an encoder's name, such as use"
-INDEX = arg("index", help="the file of an index; or a list of questions, read for this once")
-TARGET = arg("index", metavar="INDEX_OR_MODEL", help="an index, a list of questions, or a model")
-MODEL = arg("--model", help=f"{MODEL_HELP} [the index's own; of a list of questions use]")
-THRESHOLD_HELP = "a duplicate is above this cosine, or probability if that decides [the model's]"
+MODEL_HELP = (
+    "a saved model, the directory of a training run, or an encoder's name, such as use"
+)
+INDEX = arg(
+    "index", help="the file of an index; or a list of questions, read for this once"
+)
+TARGET = arg(
+    "index", metavar="INDEX_OR_MODEL", help="an index, a list of questions, or a model"
+)
+MODEL = arg(
+    "--model", help=f"{MODEL_HELP} [the index's own; of a list of questions use]"
+)
+THRESHOLD_HELP = (
+    "a duplicate is above this cosine, or probability if that decides [the model's]"
+)
 THRESHOLD = arg("--threshold", type=cosine, metavar="NUMBER", help=THRESHOLD_HELP)
 
 # ---- Reading ----
 
-BAD_HELP = "a row that cannot be read: stop there, or leave it out and count it [refuse]"
-BAD_ROWS = arg("--bad-rows", choices=("refuse", "skip"), default="refuse", help=BAD_HELP)
+BAD_HELP = (
+    "a row that cannot be read: stop there, or leave it out and count it [refuse]"
+)
+BAD_ROWS = arg(
+    "--bad-rows", choices=("refuse", "skip"), default="refuse", help=BAD_HELP
+)
 ENCODING = arg("--encoding", metavar="NAME", help="of the text, such as cp1252 [UTF-8]")
 COLUMN_HELP = "the column of the questions; title+body joins two, :50 takes 50 words [by its name]"
 COLUMN = arg("--column", metavar="NAME", help=COLUMN_HELP)
-REPEATED_HELP = "compare what many texts repeat, too: signatures, templates, tags, quoted mail"
+REPEATED_HELP = (
+    "compare what many texts repeat, too: signatures, templates, tags, quoted mail"
+)
 REPEATED = flag("--keep-repeated", REPEATED_HELP)
-ID_COLUMN = arg("--id-column", metavar="NAME", help="the column with their ids [found by its name]")
-COLUMNS_HELP = "as question1,question2,label, each as --column of a list [found by their names]"
+ID_COLUMN = arg(
+    "--id-column", metavar="NAME", help="the column with their ids [found by its name]"
+)
+COLUMNS_HELP = (
+    "as question1,question2,label, each as --column of a list [found by their names]"
+)
 COLUMNS = arg("--columns", metavar="NAMES", help=COLUMNS_HELP)
 IDS_HELP = "list or index whose ids the pairs name: id1,id2 and perhaps a label (else duplicates)"
 PAIRS_OF = arg("--list", metavar="FILE", help=IDS_HELP)
@@ -102,7 +122,9 @@ LIST_AND_PAIRS = *READ_LIST, COLUMNS, PAIRS_OF
 # ---- Tables ----
 
 OVERWRITE = flag("--overwrite", "replace the file that is there")
-OUTPUT_HELP = "write there, as CSV, or as an Excel workbook by the name .xlsx [print it]"
+OUTPUT_HELP = (
+    "write there, as CSV, or as an Excel workbook by the name .xlsx [print it]"
+)
 TABLE = (
     arg("--output", type=table_path, metavar="FILE", help=OUTPUT_HELP),
     OVERWRITE,

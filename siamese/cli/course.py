@@ -40,7 +40,12 @@ ASKED = (
 
 @command(
     arg("--output", default="demo", help="directory of the run [%(default)s]"),
-    arg("--steps", type=int, default=80, help="steps of the assignment's training [%(default)s]"),
+    arg(
+        "--steps",
+        type=int,
+        default=80,
+        help="steps of the assignment's training [%(default)s]",
+    ),
 )
 def demo(flags: argparse.Namespace) -> Result:
     """Train on the embedded corpus, evaluate, and search questions written by hand.
@@ -66,7 +71,9 @@ def _demo(folder: Path, flags: argparse.Namespace) -> Result:
     )
     figures: dict[str, dict[str, float]] = {}
     if importlib.util.find_spec("trax") is None:
-        note("The assignment needs Trax, which is not installed: the demo starts with the tool.")
+        note(
+            "The assignment needs Trax, which is not installed: the demo starts with the tool."
+        )
     else:
         note(
             f"1. The assignment, in Trax's Loop: {flags.steps} steps. Its LSTM starts with a bias on the "
@@ -75,7 +82,9 @@ def _demo(folder: Path, flags: argparse.Namespace) -> Result:
         # Trax prints to standard output, which is for the result.
         with contextlib.redirect_stdout(sys.stderr):
             figures["course"] = _assignment(corpus, folder / "course", flags.steps)
-    note(f"2. The tool's preset head, on the encoder `use` and {HEAD_PAIRS:,} training pairs.")
+    note(
+        f"2. The tool's preset head, on the encoder `use` and {HEAD_PAIRS:,} training pairs."
+    )
     pairs, config = corpus.train.rows(0, HEAD_PAIRS), TrainConfig.preset("head")
     options = {"valid": corpus.valid, "overwrite": True, "quiet": flags.json}
     trainer = Trainer(pairs, config, folder / "head", **options)
@@ -87,15 +96,23 @@ def _demo(folder: Path, flags: argparse.Namespace) -> Result:
     questions = handwritten_questions()
     texts = [own["question"] for own in questions]
     index = QuestionIndex.build(DuplicateDetector.pretrained(), texts)
-    hits, by_hand = index.search(ASKED, 1), _pair_figures(index.grouped().groups, questions)
+    hits, by_hand = (
+        index.search(ASKED, 1),
+        _pair_figures(index.grouped().groups, questions),
+    )
     table, names = [["model", "accuracy", "ROC AUC"]], ("accuracy", "roc_auc")
-    table += [[model, *(f"{row[n]:.4f}" for n in names)] for model, row in figures.items()]
+    table += [
+        [model, *(f"{row[n]:.4f}" for n in names)] for model, row in figures.items()
+    ]
     table.append(["always no", f"{1 - corpus.test.base_rate:.4f}", ""])
     seconds = round(time.monotonic() - started, 1)
     lines = [
         *aligned(table),
         f"\n{folder}/{FILE} has 300 questions written by hand. Asked of them:",
-        *(f"  {q}\n    {hit.similarity:.2f}  {hit.question}" for q, (hit,) in zip(ASKED, hits)),
+        *(
+            f"  {q}\n    {hit.similarity:.2f}  {hit.question}"
+            for q, (hit,) in zip(ASKED, hits)
+        ),
         f"\nIts duplicates, found without training (a fifth are near misses): precision "
         f"{by_hand['precision']:.3f}, recall {by_hand['recall']:.3f} over pairs.",
         f"\nDone in {seconds:.0f} s. Next, on this file or one of yours:",
@@ -140,11 +157,16 @@ def _assignment(corpus: Any, folder: Path, steps: int) -> dict[str, float]:
 
     pairs = corpus.train.duplicates(), corpus.valid, corpus.test
     words = [
-        [list(map(course.word_tokenize, side)) for side in (some.question1, some.question2)]
+        [
+            list(map(course.word_tokenize, side))
+            for side in (some.question1, some.question2)
+        ]
         for some in pairs
     ]
     vocab = course.Vocabulary.from_pairs(*words[0])
-    train, valid, test = ([list(map(vocab.encode, side)) for side in sides] for sides in words)
+    train, valid, test = (
+        [list(map(vocab.encode, side)) for side in sides] for sides in words
+    )
     cut = int(len(train[0]) * 0.8)  # the rest validates
     random.seed(SEED)
     model = functools.partial(course.Siamese, vocab.size, lstm_bias="forget_gate")
@@ -157,24 +179,47 @@ def _assignment(corpus: Any, folder: Path, steps: int) -> dict[str, float]:
         random_seed=SEED,
     )
     loop.run(max(1, steps - loop.step))
-    options = {"model": loop.eval_model, "vocab": vocab, "batch_size": 512}  # of the last cell
+    options = {
+        "model": loop.eval_model,
+        "vocab": vocab,
+        "batch_size": 512,
+    }  # of the last cell
     scores, labels = course.pair_scores(*valid, **options), corpus.test.is_duplicate
     threshold = course.best_threshold(scores, corpus.valid.is_duplicate)
-    tuned = course.evaluate_scores(course.pair_scores(*test, **options), labels, threshold)
+    tuned = course.evaluate_scores(
+        course.pair_scores(*test, **options), labels, threshold
+    )
     for at in (int(labels.argmax()), int(labels.argmin())):
         pair = corpus.test.question1[at], corpus.test.question2[at]
         print(f"predict: {pair}: {course.predict(*pair, 0.7, loop.eval_model, vocab)}")
     at_course = course.classify(*test, labels, 0.7, **options)
-    figures = {"course_accuracy": at_course, "accuracy": tuned.accuracy, "roc_auc": tuned.roc_auc}
+    figures = {
+        "course_accuracy": at_course,
+        "accuracy": tuned.accuracy,
+        "roc_auc": tuned.roc_auc,
+    }
     return rounded(figures)
 
 
 @command(
-    arg("folder", help="with notebooks in it, or in a folder for each student; or one notebook"),
+    arg(
+        "folder",
+        help="with notebooks in it, or in a folder for each student; or one notebook",
+    ),
     arg("--out", metavar="FOLDER", default="grades", help=OUT_HELP),
-    arg("--jobs", type=int, default=1, help="how many notebooks at a time [%(default)s]"),
-    arg("--cell-limit", type=float, default=120, help="seconds for a cell [%(default)s]"),
-    arg("--memory-limit", type=float, default=4, metavar="GIB", help="0 for none [%(default)s]"),
+    arg(
+        "--jobs", type=int, default=1, help="how many notebooks at a time [%(default)s]"
+    ),
+    arg(
+        "--cell-limit", type=float, default=120, help="seconds for a cell [%(default)s]"
+    ),
+    arg(
+        "--memory-limit",
+        type=float,
+        default=4,
+        metavar="GIB",
+        help="0 for none [%(default)s]",
+    ),
 )
 def grade(flags: argparse.Namespace) -> Result:
     """Run students' notebooks and check their functions.
@@ -191,7 +236,10 @@ def grade(flags: argparse.Namespace) -> Result:
     limits = {"seconds": flags.cell_limit, "gigabytes": flags.memory_limit}
     rows = grade_class(flags.folder, flags.out, **limits, jobs=flags.jobs, note=note)
     pages = f"marks in {flags.out}/grades.csv, a page for each in {flags.out}/feedback"
-    return f"{counted(len(rows), 'notebook')}: {pages}.", {"notebooks": rows, "out": flags.out}
+    return f"{counted(len(rows), 'notebook')}: {pages}.", {
+        "notebooks": rows,
+        "out": flags.out,
+    }
 
 
 @command()
@@ -205,7 +253,9 @@ def doctor(flags: argparse.Namespace) -> Facts:
     packages, problems, devices, mended = {}, [], [], {}
     # Of two versions the first on the path counts.
     installed = reversed(list(importlib.metadata.distributions()))
-    versions = {package.name.replace("_", "-"): package.version for package in installed}
+    versions = {
+        package.name.replace("_", "-"): package.version for package in installed
+    }
     for line in importlib.metadata.requires("siamese-questions") or ():
         name, extra = re.match(r"[\w-]+", line)[0], re.search(r'extra == "(\w+)"', line)
         name = name.replace("_", "-")
@@ -223,7 +273,9 @@ def doctor(flags: argparse.Namespace) -> Facts:
     try:
         import jax
 
-        devices = [f"{device.platform}: {device.device_kind}" for device in jax.devices()]
+        devices = [
+            f"{device.platform}: {device.device_kind}" for device in jax.devices()
+        ]
         if trax:
             importlib.import_module("siamese.course.train_model")
             mended = importlib.import_module("siamese.course.trax.importing").mended

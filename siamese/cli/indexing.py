@@ -40,7 +40,9 @@ WIDTH = 70  # characters of a question that are shown
 SHOWN = 10  # pairs outside the groups that are printed; --json has more
 MOST_PAIRS = 500_000  # that are written; more would take minutes
 NAMED = 3  # questions without a known word that a note names
-KEEP_HELP = "the question to keep: central, first, longest, COLUMN=min or COLUMN=max [central]"
+KEEP_HELP = (
+    "the question to keep: central, first, longest, COLUMN=min or COLUMN=max [central]"
+)
 A_FILE = arg("index", help="the file of an index")
 A_LIST = arg("questions", metavar="FILE", help="a list of questions, in any format")
 
@@ -48,7 +50,9 @@ A_LIST = arg("questions", metavar="FILE", help="a list of questions, in any form
 @command(
     A_LIST,
     arg("--output", metavar="INDEX", help="the file to write [FILE.index]"),
-    flag("--overwrite", "replace the index that is there; its threshold and answers go"),
+    flag(
+        "--overwrite", "replace the index that is there; its threshold and answers go"
+    ),
     *(shared.MODEL, *shared.READ_LIST),
 )
 def index_build(flags: argparse.Namespace) -> Facts:
@@ -60,7 +64,9 @@ def index_build(flags: argparse.Namespace) -> Facts:
     from siamese.index.file import IndexFile
 
     if flags.output is None and not os.path.isfile(flags.questions):
-        raise ArgumentError(f"There is no file {flags.questions}. A pipe needs --output INDEX.")
+        raise ArgumentError(
+            f"There is no file {flags.questions}. A pipe needs --output INDEX."
+        )
     output = flags.output or f"{flags.questions}.index"
     claim(output, flags)
     if os.path.exists(output):
@@ -70,7 +76,12 @@ def index_build(flags: argparse.Namespace) -> Facts:
     read_by = reading.reading_options(flags, "column id_column keep_repeated")
     read_by["compared"] = questions.column
     read_by["numbered"] = not questions.has_ids
-    options = {"path": output, "model": model, "reading": read_by, "overwrite": flags.overwrite}
+    options = {
+        "path": output,
+        "model": model,
+        "reading": read_by,
+        "overwrite": flags.overwrite,
+    }
     reading.build_index(detector, questions, **options).close()
     note(f'Ask it: siamese search {quote(output)} "..."')
     count = len(questions.ids)
@@ -87,13 +98,17 @@ def index_add(flags: argparse.Namespace) -> Facts:
         column, built = flags.column, index.reading
         questions = reading.list_for(index, flags.questions, flags, " ".join(built))
         new, own = questions.column, built.get("compared", questions.column)
-        forms = {(len(parts.columns), parts.words) for parts in map(read_spec, (new, own))}
+        forms = {
+            (len(parts.columns), parts.words) for parts in map(read_spec, (new, own))
+        }
         if column and len(forms) > 1:
             what = f"The index compares {own}; of {new} the same questions would be stored twice"
             raise ArgumentError(f"{what}. Leave --column out, or build another index.")
         texts, ids = questions.questions, questions.ids if questions.has_ids else None
         if ids and built.get("numbered"):
-            note("The index numbers its questions itself: such a number as an id replaces one.")
+            note(
+                "The index numbers its questions itself: such a number as an id replaces one."
+            )
         compared = questions.compared
         reading.note_cut(detector, compared)
         with elapsed(f"Encoding {counted(len(texts), 'question')}"):
@@ -106,7 +121,9 @@ def index_add(flags: argparse.Namespace) -> Facts:
 @command(
     A_FILE,
     one_of(
-        arg("file", metavar="FILE", nargs="?", help="an id a line, or a table with ids"),
+        arg(
+            "file", metavar="FILE", nargs="?", help="an id a line, or a table with ids"
+        ),
         arg("--ids", nargs="+", metavar="ID", help="the ids themselves"),
         required=True,
     ),
@@ -120,7 +137,9 @@ def index_remove(flags: argparse.Namespace) -> Facts:
     """
     ids = flags.ids
     if ids is not None:
-        reading.refuse_flags(flags, "bad_rows encoding id_column", "--ids names the ids themselves")
+        reading.refuse_flags(
+            flags, "bad_rows encoding id_column", "--ids names the ids themselves"
+        )
     else:
         options = reading.reading_options(flags, "bad_rows encoding id_column")
         ids, report = read_ids(flags.file, **options)
@@ -140,7 +159,9 @@ def index_export(flags: argparse.Namespace) -> Facts:
     siamese index export questions.db questions.parquet       (id, question, columns, vector; needs pyarrow)
     """
     if not flags.output.lower().endswith(".parquet"):
-        raise ArgumentError(f"{flags.output}: an index is written as Parquet. Name the file so.")
+        raise ArgumentError(
+            f"{flags.output}: an index is written as Parquet. Name the file so."
+        )
     claim(flags.output, flags)
     with opened(flags.index, flags, stored=True) as (index, _):
         return {
@@ -156,7 +177,10 @@ def index_export(flags: argparse.Namespace) -> Facts:
     one_of(
         arg("--keep", metavar="RULE", help=KEEP_HELP),
         flag("--pairs", "write all pairs above the threshold, no groups"),
-        flag("--differences", "write the pairs that differ in a number, a negation or a name"),
+        flag(
+            "--differences",
+            "write the pairs that differ in a number, a negation or a name",
+        ),
     ),
     *shared.LIST_TABLE,
 )
@@ -188,7 +212,9 @@ def _take_answers(index: Any, path: str, flags: argparse.Namespace) -> None:
         with elapsed("Fitting a threshold to the answers"):
             similar = ListPairs.of(*index.snapshot()[:2])
             try:
-                index.set_threshold(similar.fitted(index.detector, answers, resamples=0))
+                index.set_threshold(
+                    similar.fitted(index.detector, answers, resamples=0)
+                )
             except DataError as error:
                 note(f"{error} The threshold stays {index.detector.threshold:.3f}.")
 
@@ -196,12 +222,16 @@ def _take_answers(index: Any, path: str, flags: argparse.Namespace) -> None:
 def _pairs(index: Any, flags: argparse.Namespace) -> Result:
     """All pairs above a threshold, the most similar first; or those that differ in more than words."""
     if flags.regroup:
-        raise ArgumentError("--pairs and --differences make no groups; leave out --regroup.")
+        raise ArgumentError(
+            "--pairs and --differences make no groups; leave out --regroup."
+        )
     entries, vectors, detector, *_ = index.snapshot()
     facts = threshold_facts(detector, flags)
     size = len(entries)
     least, decide = detector.rule(facts["threshold"])
-    if flags.differences:  # Equal texts differ in nothing: the first of them stands for all.
+    if (
+        flags.differences
+    ):  # Equal texts differ in nothing: the first of them stands for all.
         some = np.unique(first_places([entry["question"] for entry in entries], str))
         entries, vectors = [entries[at] for at in some], vectors[some]
 
@@ -216,15 +246,28 @@ def _pairs(index: Any, flags: argparse.Namespace) -> Result:
         first, second, cosines, _ = strongest_pairs(vectors, least, allowed, shifts)
         ranked_by = cosines
         if shifts is not None:
-            cosines = in_blocks(lambda i, j: cosines_with(vectors[i], vectors[j]), first, second)
+            cosines = in_blocks(
+                lambda i, j: cosines_with(vectors[i], vectors[j]), first, second
+            )
         elif weight:
-            ranked_by = scaled(vectors, np.stack([first, second], axis=1), cosines, weight)
+            ranked_by = scaled(
+                vectors, np.stack([first, second], axis=1), cosines, weight
+            )
     best = np.argsort(-ranked_by.round(6), kind="stable")[:MOST_PAIRS]
     if len(best) < len(cosines):
-        note(f"There are too many pairs: only the {len(best):,} most similar are looked at.")
-    first, second, cosines, scores = first[best], second[best], cosines[best], ranked_by[best]
+        note(
+            f"There are too many pairs: only the {len(best):,} most similar are looked at."
+        )
+    first, second, cosines, scores = (
+        first[best],
+        second[best],
+        cosines[best],
+        ranked_by[best],
+    )
     if decide:
-        scores = in_blocks(lambda i, j: detector.scores_of(vectors[i], vectors[j]), first, second)
+        scores = in_blocks(
+            lambda i, j: detector.scores_of(vectors[i], vectors[j]), first, second
+        )
     name = "probability" if decide else "adjusted" if weight else None
 
     # As they are printed.
@@ -254,9 +297,13 @@ def _groups(index: Any, flags: argparse.Namespace) -> Result:
         shot = index.grouped(flags.threshold, regroup=flags.regroup)
         entries, groups = shot.entries, shot.groups
         rows = list(group_rows(shot, flags.keep or "central"))
-        is_unknown = shot.detector.without_known_words([entry["question"] for entry in entries])
+        is_unknown = shot.detector.without_known_words(
+            [entry["question"] for entry in entries]
+        )
     if unknown := [entry for entry, alone in zip(entries, is_unknown) if alone]:
-        names = [f"{entry['id']} ({entry['question']:.40})" for entry in unknown[:NAMED]]
+        names = [
+            f"{entry['id']} ({entry['question']:.40})" for entry in unknown[:NAMED]
+        ]
         note(
             f"{counted(len(unknown), 'question')} without any word that the model knows, in no group: "
             f"{', '.join(names)}{', ...' * (len(unknown) > NAMED)}"
@@ -277,7 +324,11 @@ def _groups(index: Any, flags: argparse.Namespace) -> Result:
 
     # What they are.
     sizes = list(map(len, groups))
-    facts |= {"questions": len(entries), "groups": len(groups), "questions_in_groups": sum(sizes)}
+    facts |= {
+        "questions": len(entries),
+        "groups": len(groups),
+        "questions_in_groups": sum(sizes),
+    }
     facts["largest"] = max(sizes, default=0)
     summary = (
         f"{counted(len(entries), 'question')}, {measure} above {shot.threshold:.3f}: "
@@ -288,7 +339,10 @@ def _groups(index: Any, flags: argparse.Namespace) -> Result:
     if facts["threshold_from"] == "default":
         after, found = _ranking(shot, flags)
         facts |= found
-    columns = [*GROUP_COLUMNS, *group_columns(entries).values()]  # also where there is no group
+    columns = [
+        *GROUP_COLUMNS,
+        *group_columns(entries).values(),
+    ]  # also where there is no group
     return table_result(flags, rows, columns, facts, summary, after)
 
 
@@ -298,13 +352,17 @@ def _ranking(shot: Any, flags: argparse.Namespace) -> Result:
         above, pairs = pairs_above(shot.vectors), below_threshold(shot)
     counts = {f"{CUTS[at]:g}": round(above[at]) for at in (40, 30, 20, 10, 0)}
     rows = [_pair(shot.entries, *pair) for pair in pairs]
-    lines = ["The most similar pairs outside the groups, each question once:"] * bool(rows)
+    lines = ["The most similar pairs outside the groups, each question once:"] * bool(
+        rows
+    )
     if rows and ranking_weight(shot.detector, shot.vectors):
         lines = [
             "Pairs outside the groups, each question once; those that are close to many come last:"
         ]
     for row in rows[:SHOWN]:
-        texts = [" ".join(row[name].split())[:WIDTH] for name in ("question1", "question2")]
+        texts = [
+            " ".join(row[name].split())[:WIDTH] for name in ("question1", "question2")
+        ]
         lines.append(f"  {row['similarity']:.3f}  {' | '.join(texts)}")
     about = ", ".join(f"{count:,} above {cut}" for cut, count in counts.items())
     lines.append(f"Pairs in the whole list, about: {about}.")
@@ -321,10 +379,20 @@ def _ranking(shot: Any, flags: argparse.Namespace) -> Result:
 
 
 @command(
-    arg("index", nargs="?", help="an index or a list of questions [300 examples written by hand]"),
+    arg(
+        "index",
+        nargs="?",
+        help="an index or a list of questions [300 examples written by hand]",
+    ),
     arg("--host", default="127.0.0.1", help="address to listen on [%(default)s]"),
     arg("--port", type=int, default=8000, help="0 picks a free one [%(default)s]"),
-    arg("--allow-host", nargs="+", default=[], metavar="NAME", help="extra Host header to accept"),
+    arg(
+        "--allow-host",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="extra Host header to accept",
+    ),
     shared.MODEL,
     *shared.READ_LIST,
 )

@@ -37,12 +37,17 @@ NEAR_MISSES = (
 )
 BIND = ", and the answers bind the groups"
 
-WEIGHTS = [tenths / 10 for tenths in range(11)]  # of the vectors, from which one is chosen
+WEIGHTS = [
+    tenths / 10 for tenths in range(11)
+]  # of the vectors, from which one is chosen
 DEPTH = 100  # answers of a query that count
 MODES = ("hybrid", "vectors", "words")
 
 
-@command(arg("questions", metavar="FILE", help="a file of labelled pairs"), *shared.READ_PAIRS)
+@command(
+    arg("questions", metavar="FILE", help="a file of labelled pairs"),
+    *shared.READ_PAIRS,
+)
 def data(flags: argparse.Namespace) -> Facts:
     """Describe a file of labelled pairs: clusters of duplicates, conflicts (pairs labelled apart in one).
 
@@ -61,7 +66,11 @@ def data(flags: argparse.Namespace) -> Facts:
     shared.TARGET,
     one_of(
         arg("--questions", metavar="FILE", help="labelled pairs, any format"),
-        arg("--queries", metavar="FILE", help="questions with ids, to search the index for"),
+        arg(
+            "--queries",
+            metavar="FILE",
+            help="questions with ids, to search the index for",
+        ),
         required=True,
     ),
     shared.THRESHOLD,
@@ -78,7 +87,9 @@ def evaluate(flags: argparse.Namespace) -> Result:
     from siamese.evaluation.report import Evaluation
 
     if (flags.queries is None) != (flags.relevant is None):
-        raise ArgumentError("Queries and their answers belong together: --queries and --relevant.")
+        raise ArgumentError(
+            "Queries and their answers belong together: --queries and --relevant."
+        )
     if flags.queries:
         reading.refuse_flags(flags, "threshold columns list", "Queries have no labels")
         return _on_queries(flags)
@@ -90,7 +101,9 @@ def evaluate(flags: argparse.Namespace) -> Result:
     cut, source = threshold_facts(detector, flags).values()
     source = "a default, no labels behind it" if source == "default" else source
     columns = pairs.question1, pairs.question2, scores, pairs.is_duplicate, cut
-    chances = None if detector.calibration is None else detector.probabilities_of(scores)
+    chances = (
+        None if detector.calibration is None else detector.probabilities_of(scores)
+    )
     options = {"probabilities": chances, "measure": detector.measure}
     evaluation = Evaluation(*columns, threshold_from=source, **options)
     return str(evaluation), evaluation.to_dict()
@@ -99,28 +112,46 @@ def evaluate(flags: argparse.Namespace) -> Result:
 def _on_queries(flags: argparse.Namespace) -> Result:
     """Chooses the weight of the vectors on one half of the queries, and measures on the other half.
 
-    Queries that share an answer, directly or through others, are a cluster; it is in one half.
+    Queries that share an answer, directly or through others, are a cluster; it is in
+    one half.
     """
-    from siamese.evaluation.retrieval import evaluate_retrieval, read_relevance, shared_clusters
+    from siamese.evaluation.retrieval import (
+        evaluate_retrieval,
+        read_relevance,
+        shared_clusters,
+    )
 
     queries = question_list(flags.queries, flags)
     options = reading.reading_options(flags, "bad_rows encoding")
     relevance, report = read_relevance(flags.relevant, **options)
     reading.note_findings(report)
     texts = dict(zip(queries.ids, queries.questions))
-    known = [(text, relevance[name]) for name, text in texts.items() if name in relevance]
+    known = [
+        (text, relevance[name]) for name, text in texts.items() if name in relevance
+    ]
     if not known:
-        raise ArgumentError(f"{flags.relevant} names no query of {flags.queries} by its id.")
+        raise ArgumentError(
+            f"{flags.relevant} names no query of {flags.queries} by its id."
+        )
     rows = list(zip(*zip(*known), shared_clusters([answers for _, answers in known])))
-    measuring, choosing = ([row for row in rows if row[2] % 2 == half] for half in (0, 1))
+    measuring, choosing = (
+        [row for row in rows if row[2] % 2 == half] for half in (0, 1)
+    )
     with opened(flags.index, flags) as (index, detector):
         note_cut(detector, texts.values())
         asked = {answer for _, answers in known for answer in answers}
         stored = {entry["id"] for entry in index.entries}
-        for named, ids, path in (relevance, texts, flags.queries), (asked, stored, flags.index):
+        for named, ids, path in (
+            (relevance, texts, flags.queries),
+            (asked, stored, flags.index),
+        ):
             if missing := set(named).difference(ids):
-                shown = f"{len(missing):,} of the {len(named):,} ids in {flags.relevant}"
-                note(f"{shown} are not in {path}, such as {min(missing)!r}: is it the right list?")
+                shown = (
+                    f"{len(missing):,} of the {len(named):,} ids in {flags.relevant}"
+                )
+                note(
+                    f"{shown} are not in {path}, such as {min(missing)!r}: is it the right list?"
+                )
 
         def measured(rows: list[tuple], mode: str, weight: float) -> Any:
             texts, answers, clusters = zip(*rows)
@@ -128,14 +159,24 @@ def _on_queries(flags: argparse.Namespace) -> Result:
             ranked = [[hit.id for hit in best] for best in hits]
             return evaluate_retrieval(ranked, answers, clusters=clusters)
 
-        weight, source = index.vector_weight, "that of the index: the queries cannot be divided"
+        weight, source = (
+            index.vector_weight,
+            "that of the index: the queries cannot be divided",
+        )
         with elapsed(f"Searching for the answers of {len(rows):,} queries"):
             if choosing:
-                mrr = {w: measured(choosing, "hybrid", w).mrr for w in {weight, *WEIGHTS}}
+                mrr = {
+                    w: measured(choosing, "hybrid", w).mrr for w in {weight, *WEIGHTS}
+                }
                 weight = max(mrr, key=lambda w: (round(mrr[w], 6), -abs(w - weight)))
                 source = f"chosen on {len(choosing):,} other queries"
-            tables = {mode: measured(measuring, mode, weight).intervals for mode in MODES}
-    table = [["search", *tables["hybrid"]], *([m, *row.values()] for m, row in tables.items())]
+            tables = {
+                mode: measured(measuring, mode, weight).intervals for mode in MODES
+            }
+    table = [
+        ["search", *tables["hybrid"]],
+        *([m, *row.values()] for m, row in tables.items()),
+    ]
     lines = [
         *aligned(table),
         f"{len(measuring):,} of {len(rows):,} queries, the first {DEPTH} answers; 95 % intervals "
@@ -143,7 +184,11 @@ def _on_queries(flags: argparse.Namespace) -> Result:
         f"Weight of the vectors in hybrid search: {weight:g}, {source} (in Python: "
         "search with vector_weight=).",
     ]
-    facts = {"queries": len(measuring), "queries_that_chose": len(choosing), "depth": DEPTH}
+    facts = {
+        "queries": len(measuring),
+        "queries_that_chose": len(choosing),
+        "depth": DEPTH,
+    }
     facts |= {"vector_weight": weight}
     for mode, row in tables.items():
         facts[mode] = {name: vars(interval) for name, interval in row.items()}
@@ -152,7 +197,13 @@ def _on_queries(flags: argparse.Namespace) -> Result:
 
 @command(
     shared.TARGET,
-    arg("--label", type=int, default=0, metavar="N", help="ask until there are N answers"),
+    arg(
+        "--label",
+        type=int,
+        default=0,
+        metavar="N",
+        help="ask until there are N answers",
+    ),
     arg("--answers", metavar="FILE", help=ANSWERS_HELP),
     arg("--output", metavar="FILE", help="the model to write [the one that was read]"),
     *(shared.OVERWRITE, shared.MODEL),
@@ -166,9 +217,13 @@ def threshold(flags: argparse.Namespace) -> Result:
     """
     target, kind = flags.index, reading.kind_of(flags.index)
     if flags.label < 0 or not (flags.label or flags.answers):
-        raise ArgumentError("Pass --label N, at least 1, to label pairs, or --answers FILE.")
+        raise ArgumentError(
+            "Pass --label N, at least 1, to label pairs, or --answers FILE."
+        )
     if kind == "index" and flags.output:
-        raise ArgumentError("An index keeps its own threshold; --output is for a model.")
+        raise ArgumentError(
+            "An index keeps its own threshold; --output is for a model."
+        )
     claim(flags.output and model_path(flags.output), flags)
     output = flags.output
     if kind == "model" and not is_encoder_name(target):
@@ -179,15 +234,23 @@ def threshold(flags: argparse.Namespace) -> Result:
     # An index has its answers in itself, a list in a file beside it.
     path = flags.answers or (target if kind == "index" else shared.answers_file(target))
     if flags.label and kind != "index":
-        reading.refuse_flags(flags, "columns list", "--label asks about pairs and reads none")
+        reading.refuse_flags(
+            flags, "columns list", "--label asks about pairs and reads none"
+        )
         check_writable(path)
     with opened(target, flags, model=True) as (index, detector):
         if flags.label and (index is None or target == "-"):
-            what = "--label asks about the questions of an index or a file, by its name."
+            what = (
+                "--label asks about the questions of an index or a file, by its name."
+            )
             raise ArgumentError(what)
 
         # The answers.
-        facts: Facts = {"answers": path, "before": round(detector.threshold, 6), "output": output}
+        facts: Facts = {
+            "answers": path,
+            "before": round(detector.threshold, 6),
+            "output": output,
+        }
         if kind == "index" and flags.answers:
             pairs = labelled_pairs(path, flags, index)
             earlier = index.answers()
@@ -208,7 +271,8 @@ def threshold(flags: argparse.Namespace) -> Result:
             pairs = labelled_pairs(path, flags, index)
         note_cut(detector, {*pairs.question1, *pairs.question2})
 
-        # What they fit. `duplicates` finds the answers of an index, and those beside a list.
+        # What they fit. `duplicates` finds the answers of an index, and those beside a
+        # list.
         is_beside = kind == "questions" and path == shared.answers_file(target)
         is_bound = len(pairs) > 0 and (kind == "index" or is_beside)
         stays = "The threshold stays what it is" + is_bound * BIND
@@ -222,7 +286,12 @@ def threshold(flags: argparse.Namespace) -> Result:
             if flags.output:  # for the next command
                 detector.save(output, overwrite=flags.overwrite)
                 text += f"\nThe model as it was is saved in {output}."
-            return text, {**facts, "pairs": len(pairs), "duplicates": duplicates, "fitted": False}
+            return text, {
+                **facts,
+                "pairs": len(pairs),
+                "duplicates": duplicates,
+                "fitted": False,
+            }
         try:
             if similar is None:
                 fit = detector.fitted(pairs).card["threshold_fit"]
@@ -275,22 +344,35 @@ def _groups_text(index: Any, pairs: QuestionPairs) -> tuple[str, Facts]:
     count = sum(len(group) * (len(group) - 1) // 2 for group in shot.groups)
     answered = {
         answer_key(one, two)
-        for one, two, is_duplicate in zip(pairs.question1, pairs.question2, pairs.is_duplicate)
-        if is_duplicate and group_of.get(folded(one), -1) == group_of.get(folded(two), -2)
+        for one, two, is_duplicate in zip(
+            pairs.question1, pairs.question2, pairs.is_duplicate
+        )
+        if is_duplicate
+        and group_of.get(folded(one), -1) == group_of.get(folded(two), -2)
     }
     yours = len(answered)
     text = (
         f"Groups: {counted(len(shot.groups), 'group')} with {counted(count, 'pair')}, {yours:,} of them "
         f"your answers, {count - yours:,} new."
     )
-    return text, {"groups": len(shot.groups), "pairs_in_groups": count, "pairs_new": count - yours}
+    return text, {
+        "groups": len(shot.groups),
+        "pairs_in_groups": count,
+        "pairs_new": count - yours,
+    }
 
 
-def _where_kept(fitted: DuplicateDetector, output: str | None, is_beside: bool, flags: Any) -> str:
+def _where_kept(
+    fitted: DuplicateDetector, output: str | None, is_beside: bool, flags: Any
+) -> str:
     """Where a fit is kept, and how the next command finds it."""
     kind = reading.kind_of(flags.index)
     place = flags.index if kind == "index" else output
-    text = f"Saved in {place}." if place else "It is not saved; --output FILE writes a model."
+    text = (
+        f"Saved in {place}."
+        if place
+        else "It is not saved; --output FILE writes a model."
+    )
     if kind != "questions":
         return text
     same = reading.same_list(flags)
@@ -298,7 +380,9 @@ def _where_kept(fitted: DuplicateDetector, output: str | None, is_beside: bool, 
         found = f"`siamese duplicates {same}` fits it to the answers in {shared.answers_file(flags.index)}."
         return f"{text} {found}" if place else found
     if fitted.measure == "cosine":  # Only a file keeps a curve.
-        text += f" Or give it: siamese duplicates {same} --threshold {fitted.threshold:.3f}"
+        text += (
+            f" Or give it: siamese duplicates {same} --threshold {fitted.threshold:.3f}"
+        )
     return text
 
 
@@ -306,7 +390,9 @@ def _way_on(pairs: QuestionPairs, flags: Any) -> str:
     """What finds duplicates without a fitted threshold."""
     is_model = reading.kind_of(flags.index) == "model" or flags.index == "-"
     same = "" if is_model else reading.same_list(flags)
-    advice = "Answer more with the same command, and a larger --label where all were asked."
+    advice = (
+        "Answer more with the same command, and a larger --label where all were asked."
+    )
     if not flags.label:
         advice = f"Answer some pairs: `siamese threshold {same} --label 30`."
         if is_model:
@@ -328,19 +414,26 @@ def _note_changed(earlier: QuestionPairs, pairs: QuestionPairs) -> None:
     keys = map(answer_key, earlier.question1, earlier.question2)
     label_of = dict(zip(keys, earlier.is_duplicate.tolist()))
     changed = {}
-    for one, two, label in zip(pairs.question1, pairs.question2, pairs.is_duplicate.tolist()):
+    for one, two, label in zip(
+        pairs.question1, pairs.question2, pairs.is_duplicate.tolist()
+    ):
         if label_of.get(answer_key(one, two), label) != label:
             changed[answer_key(one, two)] = f"{one[:80]!r} and {two[:80]!r}"
     if changed:
         count = counted(len(changed), "answer")
-        note(f"The file has changed {count} of the index, such as that to {min(changed.values())}.")
+        note(
+            f"The file has changed {count} of the index, such as that to {min(changed.values())}."
+        )
 
 
-def _label(place: Any, index: Any, similar: ListPairs, flags: argparse.Namespace) -> QuestionPairs:
+def _label(
+    place: Any, index: Any, similar: ListPairs, flags: argparse.Namespace
+) -> QuestionPairs:
     """Asks about pairs of an index until there are `flags.label` answers; returns all of them.
 
-    `place` keeps the answers: an index, or an `AnswersFile`. Each is there before the next pair is shown.
-    Others may answer at the same time: their answers count, and are never replaced or taken back.
+    `place` keeps the answers: an index, or an `AnswersFile`. Each is there before the
+    next pair is shown. Others may answer at the same time: their answers count, and are
+    never replaced or taken back.
     """
     answers = place.answers()
     if len(answers) < flags.label:
@@ -358,7 +451,9 @@ def _label(place: Any, index: Any, similar: ListPairs, flags: argparse.Namespace
         one, two = (similar.entries[row] for row in candidate[:2])
         pair = one["question"], two["question"]
         number = f"{len(answers) + 1} of {flags.label}"
-        compared = tuple(getattr(flags, "compared", {}).get(text, text) for text in pair)
+        compared = tuple(
+            getattr(flags, "compared", {}).get(text, text) for text in pair
+        )
         reply = _ask(compared, (number, one["id"], two["id"]))
         if reply == "q":
             break
@@ -408,7 +503,8 @@ def _take_back(place: Any, mine: list[Answer]) -> None:
 def _ask(pair: tuple[str, str], heading: tuple[str, str, str]) -> str:
     """Asks on standard error, reads standard input; the answer is y, n, s, u, or q, also at its end.
 
-    The heading is the number of the question, and the ids of the pair, which is shown as it is compared.
+    The heading is the number of the question, and the ids of the pair, which is shown
+    as it is compared.
     """
     number, *ids = heading
     note(f"\n{number}", *(f"  [{own}] {text}" for own, text in zip(ids, shown(*pair))))

@@ -22,8 +22,19 @@ from siamese.text.display import LAYOUT, harmless, json_text
 # In the order of the help.
 COMMANDS = (
     *(course.demo, training.train, labels.evaluate, answering.predict),
-    *(indexing.index_build, indexing.index_add, indexing.index_remove, indexing.index_export),
-    *(answering.search, indexing.duplicates, answering.match, labels.threshold, indexing.serve),
+    *(
+        indexing.index_build,
+        indexing.index_add,
+        indexing.index_remove,
+        indexing.index_export,
+    ),
+    *(
+        answering.search,
+        indexing.duplicates,
+        answering.match,
+        labels.threshold,
+        indexing.serve,
+    ),
     *(labels.data, training.import_weights, course.grade, course.doctor),
 )
 # What a command needs beside the tool's own packages.
@@ -75,8 +86,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _set_encodings()
     try:
         result = _run(flags)
-        if result is not None:  # A command that returns None has printed its answers already.
-            text, values = result if isinstance(result, tuple) else (listed(result), result)
+        if (
+            result is not None
+        ):  # A command that returns None has printed its answers already.
+            text, values = (
+                result if isinstance(result, tuple) else (listed(result), result)
+            )
             write_out(json_text(values) if flags.json else text)
         note_way_on(flags)
         return 0
@@ -144,4 +159,6 @@ def _run(flags: argparse.Namespace) -> Facts | Result | None:
     except ModuleNotFoundError as error:
         explain_missing_trax(error)
         packages = PACKAGES.get(flags.command, error.name)
-        raise MissingDependencyError(f"This needs {error.name}: pip install {packages}") from error
+        raise MissingDependencyError(
+            f"This needs {error.name}: pip install {packages}"
+        ) from error

@@ -15,7 +15,9 @@ from siamese.model.file import model_path
 from siamese.system.files import check_writable, open_atomically, refuse_existing
 from siamese.text.display import LAYOUT, csv_line, harmless, json_text, rounded
 
-Facts = dict[str, Any]  # what a command returns: JSON values for machines; for people see `listed`
+Facts = dict[
+    str, Any
+]  # what a command returns: JSON values for machines; for people see `listed`
 Result = tuple[str, Facts]  # or with a text for people
 
 
@@ -30,8 +32,12 @@ def write_out(text: str) -> None:
         raise
     except OSError as error:
         with contextlib.suppress(OSError), open(os.devnull, "w") as nowhere:
-            os.dup2(nowhere.fileno(), sys.stdout.fileno())  # what is left in the buffer goes there
-        raise ArgumentError(f"Standard output cannot be written: {error.strerror}.") from None
+            os.dup2(
+                nowhere.fileno(), sys.stdout.fileno()
+            )  # what is left in the buffer goes there
+        raise ArgumentError(
+            f"Standard output cannot be written: {error.strerror}."
+        ) from None
 
 
 def note(*lines: str) -> None:
@@ -42,7 +48,8 @@ def note(*lines: str) -> None:
 def claim(path: str | os.PathLike | None, flags: Any, goes_on: bool = False) -> None:
     """Refuses, before any work, an output that is there already, or that cannot be written.
 
-    With --overwrite, or where a run goes on, it is replaced, but never a file that the command reads.
+    With --overwrite, or where a run goes on, it is replaced, but never a file that the
+    command reads.
     """
     if path is None:
         if flags.overwrite:
@@ -50,12 +57,16 @@ def claim(path: str | os.PathLike | None, flags: Any, goes_on: bool = False) -> 
         return
     if is_workbook(str(path)):
         check_workbooks()
-    if os.path.isfile(path) and os.path.getsize(path):  # A full disk leaves an empty one.
+    if os.path.isfile(path) and os.path.getsize(
+        path
+    ):  # A full disk leaves an empty one.
         others = [v for n, v in vars(flags).items() if n not in ("output", "command")]
         values = [value for value in others if isinstance(value, str)]
         files = [file for v in values for file in (model_path(v), answers_file(v))]
         if any(os.path.exists(file) and os.path.samefile(file, path) for file in files):
-            raise ArgumentError(f"{path} belongs to what this command reads. Name another output.")
+            raise ArgumentError(
+                f"{path} belongs to what this command reads. Name another output."
+            )
         if not (flags.overwrite or goes_on):
             refuse_existing(path)
     check_writable(path)
@@ -77,15 +88,24 @@ def aligned(rows: Iterable[Sequence[Any]]) -> list[str]:
 
 def listed(facts: Facts) -> str:
     """A line for each fact; those of a dictionary or a list stand below its name."""
-    parts = {name: part for name, part in facts.items() if isinstance(part, (dict, list))}
+    parts = {
+        name: part for name, part in facts.items() if isinstance(part, (dict, list))
+    }
     lines = aligned(
-        (name.replace("_", " "), f"{value:,}" if isinstance(value, (int, float)) else value)
+        (
+            name.replace("_", " "),
+            f"{value:,}" if isinstance(value, (int, float)) else value,
+        )
         for name, value in rounded(facts).items()
         if name not in parts
     )
     for name, part in parts.items():
         if part:
-            lines += ["", name, *(aligned(part.items()) if isinstance(part, dict) else part)]
+            lines += [
+                "",
+                name,
+                *(aligned(part.items()) if isinstance(part, dict) else part),
+            ]
     return "\n".join(lines)
 
 
@@ -99,15 +119,19 @@ def table_result(
 ) -> Result:
     """Rows as CSV, in a file or on standard output, or as a workbook in a file.
 
-    Every row gets `columns` first, and may have others. CSV has the delimiter of the list that was read,
-    and in a file the mark by which Excel reads UTF-8. The summary says for people what the facts say; it is
-    `listed` where empty. `after` follows it, and where the table was written.
+    Every row gets `columns` first, and may have others. CSV has the delimiter of the
+    list that was read, and in a file the mark by which Excel reads UTF-8. The summary
+    says for people what the facts say; it is `listed` where empty. `after` follows it,
+    and where the table was written.
     """
     summary = summary or listed(facts)
     rows = [rounded(dict.fromkeys(columns) | row) for row in rows]
     names = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))
     cells = [
-        [json_text(v) if isinstance(v, (list, dict)) else v for v in map(row.get, names)]
+        [
+            json_text(v) if isinstance(v, (list, dict)) else v
+            for v in map(row.get, names)
+        ]
         for row in rows
     ]
     delimiter = getattr(flags, "delimiter", ",")

@@ -31,13 +31,19 @@ OF_LIST = "column id_column keep_repeated"
 
 def reading_options(flags: Any, names: str) -> dict[str, Any]:
     """The reading flags that are set, by their names."""
-    return {name: value for name in names.split() if (value := getattr(flags, name, None))}
+    return {
+        name: value for name in names.split() if (value := getattr(flags, name, None))
+    }
 
 
 def refuse_flags(flags: Any, names: str, why: str) -> None:
     """Raises an ArgumentError where flags are set that have no effect, and says why they have none."""
     values = {name: getattr(flags, name, None) for name in names.split()}
-    useless = [n for n, v in values.items() if v is not None and v is not False and v != "refuse"]
+    useless = [
+        n
+        for n, v in values.items()
+        if v is not None and v is not False and v != "refuse"
+    ]
     if useless:
         shown = ", ".join(f"--{name}" for name in useless).replace("_", "-")
         raise ArgumentError(f"{why}; leave out {shown}.")
@@ -49,7 +55,10 @@ def same_list(flags: Any) -> str:
     names = "model" if kind_of(flags.index) == "index" else f"model {LISTS}"
     for name, value in reading_options(flags, names).items():
         if value != "refuse":
-            words += [f"--{name.replace('_', '-')}", *([] if value is True else [value])]
+            words += [
+                f"--{name.replace('_', '-')}",
+                *([] if value is True else [value]),
+            ]
     return shlex.join(words)
 
 
@@ -86,7 +95,9 @@ def question_list(path: str, flags: Any) -> QuestionList:
     names = list(dict.fromkeys(name for row in questions.columns or () for name in row))
     used = set(map(normal_name, read_spec(questions.column, names).columns))
     others = ", ".join(name for name in names if normal_name(name) not in used)
-    ids = "the file's own" if questions.has_ids else "the numbers of the data rows from 0"
+    ids = (
+        "the file's own" if questions.has_ids else "the numbers of the data rows from 0"
+    )
     if flags.command == "index add" and not questions.has_ids:
         ids = "the next free numbers of the index"
     count = counted(len(questions.ids), "question")
@@ -109,19 +120,26 @@ def list_for(index: Any, path: str, flags: Any, names: str) -> QuestionList:
     questions = question_list(path, flags)
     compared = index.reading.get("compared", questions.column)
     if questions.column != compared:
-        note(f"The index compares {compared}, and of these questions {questions.column}.")
+        note(
+            f"The index compares {compared}, and of these questions {questions.column}."
+        )
     return questions
 
 
-def labelled_pairs(path: str, flags: Any, index: Any = None, **options: Any) -> QuestionPairs:
+def labelled_pairs(
+    path: str, flags: Any, index: Any = None, **options: Any
+) -> QuestionPairs:
     """The pairs of a file, read by the command's flags, with a note on what was left out.
 
-    A file that names its questions by their ids needs no --list where there is an `index`.
+    A file that names its questions by their ids needs no --list where there is an
+    `index`.
     """
     options |= reading_options(flags, PAIRS)
     if flags.command == "train" and not flags.list and "columns" not in options:
         with contextlib.suppress(SiameseError):  # What it is, `read_pairs` says.
-            if os.path.isfile(path) and has_links(path, encoding=options.get("encoding")):
+            if os.path.isfile(path) and has_links(
+                path, encoding=options.get("encoding")
+            ):
                 flags.list = path
                 note(f"{path} has links between its questions.")
     source = getattr(flags, "list", None)
@@ -156,7 +174,9 @@ def kind_of(path: str) -> str:
             start = file.read(16)
         if start == b"SQLite format 3\0":
             return "index"
-        if start[5:9] == b"\0\0\0{":  # of safetensors, the length of a JSON header and its start
+        if (
+            start[5:9] == b"\0\0\0{"
+        ):  # of safetensors, the length of a JSON header and its start
             return "model"
     return "questions" if path == "-" or os.path.exists(path) else "model"
 
@@ -178,14 +198,19 @@ def load_model(name: str) -> DuplicateDetector:
     return DuplicateDetector.load(name)
 
 
-def build_index(detector: DuplicateDetector, questions: QuestionList, **options: Any) -> Any:
+def build_index(
+    detector: DuplicateDetector, questions: QuestionList, **options: Any
+) -> Any:
     """The `QuestionIndex` of a list, in memory or (with `path`) in a file."""
     from siamese.index import QuestionIndex
 
     note_cut(detector, questions.compared)
     options |= {"ids": questions.ids, "columns": questions.columns}
     options |= {"compared": questions.compared}
-    options["reading"] = {**options.get("reading", {}), "repeated": questions.repeated.to_json()}
+    options["reading"] = {
+        **options.get("reading", {}),
+        "repeated": questions.repeated.to_json(),
+    }
     options["show_progress"] = sys.stderr.isatty()
     return QuestionIndex.build(detector, questions.questions, **options)
 
@@ -196,13 +221,16 @@ def opened(
 ) -> Iterator[tuple[Any, DuplicateDetector]]:
     """The index at a path, or of a list of questions in memory, and its model.
 
-    With `stored` a list is refused; with `model` a model will do, and the index is None.
+    With `stored` a list is refused; with `model` a model will do, and the index is
+    None.
     """
     from siamese.index import QuestionIndex
 
     if path != "-" and not os.path.exists(path) and not is_encoder_name(path):
         refuse_preset(path)
-        raise ArgumentError(f"There is no {path}: no list of questions, no index and no model.")
+        raise ArgumentError(
+            f"There is no {path}: no list of questions, no index and no model."
+        )
     kind = kind_of(path)
     if kind == "model" and model:
         refuse_flags(flags, "model", f"{path} is a model itself")
@@ -210,7 +238,9 @@ def opened(
         note_default(detector, flags)
         yield None, detector
     elif stored or kind != "questions":
-        names = OF_LIST if flags.command == "threshold" else LISTS  # Its answers are read, too.
+        names = (
+            OF_LIST if flags.command == "threshold" else LISTS
+        )  # Its answers are read, too.
         if flags.command in ("duplicates", "search", "serve", "threshold"):
             refuse_flags(flags, names, f"{path} is an index, which is read as it is")
         with QuestionIndex.open(path, flags.model) as index:
@@ -223,15 +253,22 @@ def opened(
         flags.compared = dict(zip(questions.questions, questions.compared))
         note_default(detector, flags)
         others = questions.columns or [{}] * len(questions.rows)
-        if flags.command == "duplicates" and not any("row" in own for own in others):  # from 0
-            questions.columns = [{"row": row, **own} for row, own in zip(questions.rows, others)]
+        if flags.command == "duplicates" and not any(
+            "row" in own for own in others
+        ):  # from 0
+            questions.columns = [
+                {"row": row, **own} for row, own in zip(questions.rows, others)
+            ]
         with build_index(detector, questions) as index:
             yield index, detector
 
 
 def note_way_on(flags: Any) -> None:
     """Prints how to keep the vectors of a list that took a while."""
-    if time.monotonic() - getattr(flags, "list_since", float("inf")) > LONG and flags.index != "-":
+    if (
+        time.monotonic() - getattr(flags, "list_since", float("inf")) > LONG
+        and flags.index != "-"
+    ):
         index = shlex.quote(f"{os.path.splitext(flags.index)[0]}.db")
         note(
             "An index keeps the vectors, so that they are not made again:",

@@ -23,17 +23,30 @@ from siamese.training.config import TrainConfig
 
 WORSE = "The labels bought nothing: on the test pairs the untrained encoder is as good or better."
 TOWER_DUPLICATES = 3_000  # With fewer the preset `ensemble` trains no tower.
-# ROC AUC on a forum's other queries that so many labels reached; 0.782 before (benchmarks/transfer.py).
+# ROC AUC on a forum's other queries that so many labels reached; 0.782 before
+# (benchmarks/transfer.py).
 USUALLY = ((1_900, 0.812), (1_000, 0.807), (300, 0.806), (100, 0.797), (30, 0.795))
 
 
 @command(
-    arg("--questions", required=True, metavar="FILE", help="labelled pairs, any format"),
+    arg(
+        "--questions", required=True, metavar="FILE", help="labelled pairs, any format"
+    ),
     *shared.LIST_AND_PAIRS,
     arg("--train-rows", type=int, help="the first rows train [9 in 10, drawn]"),
-    arg("--test-rows", type=int, help="the rows after them test [the rest, at most 10240]"),
-    arg("--split", choices=("clusters",), help="no question trains and tests [some may do both]"),
-    arg("--test", metavar="FILE", help="test on this file; train on all of --questions"),
+    arg(
+        "--test-rows",
+        type=int,
+        help="the rows after them test [the rest, at most 10240]",
+    ),
+    arg(
+        "--split",
+        choices=("clusters",),
+        help="no question trains and tests [some may do both]",
+    ),
+    arg(
+        "--test", metavar="FILE", help="test on this file; train on all of --questions"
+    ),
     arg("--init-from", metavar="MODEL", help="go on from the head of this saved model"),
     arg("--output", help="directory of the run [runs/PRESET]"),
     flag("--overwrite", "discard the run there and start over"),
@@ -51,13 +64,19 @@ def train(flags: argparse.Namespace) -> Result:
 
     changes, preset = configs.changes_from_flags(flags), flags.preset or "head"
     # The preset `ensemble` is that of its tower, and its head has the encoder.
-    of_tower = {n: value for n, value in changes.items() if preset != "ensemble" or n != "encoder"}
+    of_tower = {
+        n: value
+        for n, value in changes.items()
+        if preset != "ensemble" or n != "encoder"
+    }
     config = TrainConfig.preset(preset, **of_tower)
     start = flags.init_from and load_model(flags.init_from)
     if start and (start.encoder is None or preset != "head"):
         lacks = "has no encoder" if start.encoder is None else f"starts no {preset}"
         why = f"--init-from goes on from a head; {flags.init_from} {lacks}"
-        raise ArgumentError(f"{why}. Name a model with an encoder, and leave --preset out.")
+        raise ArgumentError(
+            f"{why}. Name a model with an encoder, and leave --preset out."
+        )
     output = flags.output = flags.output or f"runs/{preset}"
     pairs = labelled_pairs(flags.questions, flags)
     duplicates, links = int(pairs.is_duplicate.sum()), bool(pairs.is_duplicate.all())
@@ -73,7 +92,9 @@ def train(flags: argparse.Namespace) -> Result:
     options = {"by_cluster": flags.split == "clusters", "test": test}
     parts = split(pairs, flags.train_rows, flags.test_rows, **options)
     # Pairs are equal but for case, blanks and quotes.
-    trained, tested = (list(map(pair_key, zip(part.question1, part.question2))) for part in parts)
+    trained, tested = (
+        list(map(pair_key, zip(part.question1, part.question2))) for part in parts
+    )
     if repeated := sum(map(set(trained).__contains__, tested)):
         note(
             f"{repeated:,} of {len(parts[1]):,} test pairs are training pairs too: the figures will be too "
@@ -84,7 +105,9 @@ def train(flags: argparse.Namespace) -> Result:
     claim(os.path.join(output, MODEL_NAME), flags, goes_on)
     if preset == "ensemble":
         # The other changes are for the tower.
-        of_head = {n: changes[n] for n in ("seed", "batch_size", "encoder") if n in changes}
+        of_head = {
+            n: changes[n] for n in ("seed", "batch_size", "encoder") if n in changes
+        }
         head = TrainConfig.preset("head", **of_head)
         report = _general(parts, head, config, flags)
     else:
@@ -104,29 +127,45 @@ Parts = tuple[QuestionPairs, QuestionPairs]  # to train and to test on
 
 
 def _run(
-    parts: Parts, config: TrainConfig, preset: str, output: str, flags: Any, start: Any = None
+    parts: Parts,
+    config: TrainConfig,
+    preset: str,
+    output: str,
+    flags: Any,
+    start: Any = None,
 ) -> Any:
     """The finished `Trainer` of a run in the directory `output`, with its model saved."""
     from siamese.training.run import Trainer
 
     changes = configs.changes_from_flags(flags).items()
-    different = ", ".join(f"{n}={value}" for n, value in changes if getattr(config, n) == value)
+    different = ", ".join(
+        f"{n}={value}" for n, value in changes if getattr(config, n) == value
+    )
     goes_on = f"Going on from {flags.init_from}. " if start else ""
     note(f"{goes_on}Preset {preset}: {different or 'unchanged'}.")
-    options, begun = {"init_from": start, "overwrite": flags.overwrite}, time.monotonic()
+    options, begun = (
+        {"init_from": start, "overwrite": flags.overwrite},
+        time.monotonic(),
+    )
     trainer = Trainer(parts[0], config, output, quiet=flags.json, **options)
     check_both_labels(trainer.data.held_out, "The pairs that choose the threshold")
     if trainer.resumed_from:
         note(f"Resuming {output} at step {trainer.step}.")
     ready = time.monotonic()
     trainer.train()
-    note(f"Encoded in {ready - begun:.1f} s, trained in {time.monotonic() - ready:.1f} s.")
-    model = trainer.save(questions=str(flags.questions))  # Save first: evaluation may fail.
+    note(
+        f"Encoded in {ready - begun:.1f} s, trained in {time.monotonic() - ready:.1f} s."
+    )
+    model = trainer.save(
+        questions=str(flags.questions)
+    )  # Save first: evaluation may fail.
     note_cut(model, {*parts[0].question1, *parts[0].question2})
     return trainer
 
 
-def _general(parts: Parts, of_head: TrainConfig, of_tower: TrainConfig, flags: Any) -> Any:
+def _general(
+    parts: Parts, of_head: TrainConfig, of_tower: TrainConfig, flags: Any
+) -> Any:
     """A head and, where held-out pairs gain by it, a tower beside it: two runs and one saved model."""
     from siamese.training.report import measure, with_tower
 
@@ -135,7 +174,9 @@ def _general(parts: Parts, of_head: TrainConfig, of_tower: TrainConfig, flags: A
     model, held_out = head.save(write=False), head.data.held_out
     both, gain = with_tower(model, tower.save(write=False), held_out)
     change = f"ROC AUC on held-out pairs {gain:+.4f}"
-    note(f"The tower {'is part of' if gain > 0 else 'is left out of'} the model: {change}.")
+    note(
+        f"The tower {'is part of' if gain > 0 else 'is left out of'} the model: {change}."
+    )
     model = both if gain > 0 else model
     report, model = measure(model, held_out, parts[1])
     model.card |= {"figures": report.to_dict(), "questions": str(flags.questions)}
@@ -144,14 +185,19 @@ def _general(parts: Parts, of_head: TrainConfig, of_tower: TrainConfig, flags: A
     return report
 
 
-def _few(pairs: QuestionPairs, start: Any, changes: dict[str, Any], flags: Any) -> Result:
+def _few(
+    pairs: QuestionPairs, start: Any, changes: dict[str, Any], flags: Any
+) -> Result:
     """A head of few labels, or of links: all of them train, each part judged by a head of the others."""
     from siamese.training.few_labels import LEAST, teach
     from siamese.training.head import MANY
 
     seed = changes.pop("seed", 0)
     others = ("train_rows", "test_rows", "split", "test")
-    useless = [*configs.flags_of(changes), *(n for n in others if getattr(flags, n) is not None)]
+    useless = [
+        *configs.flags_of(changes),
+        *(n for n in others if getattr(flags, n) is not None),
+    ]
     if useless:
         names = ", ".join(f"--{name.replace('_', '-')}" for name in useless)
         why = f"Fewer than {MANY:,} labels, or links, train a head of fixed settings on all of them"
@@ -162,7 +208,9 @@ def _few(pairs: QuestionPairs, start: Any, changes: dict[str, Any], flags: Any) 
     if usual is not None:
         known = f"On a forum about as many raised the ROC AUC on other queries from 0.782 to {usual:.3f}."
     if duplicates == count:
-        known = "They teach an order and no threshold, which needs pairs that are none too."
+        known = (
+            "They teach an order and no threshold, which needs pairs that are none too."
+        )
     if duplicates >= LEAST:  # Otherwise `teach` refuses them.
         claim(os.path.join(flags.output, MODEL_NAME), flags)
         note(f"{counted(count, 'label')}, {duplicates:,} of them duplicates. {known}")
@@ -174,13 +222,22 @@ def _few(pairs: QuestionPairs, start: Any, changes: dict[str, Any], flags: Any) 
     model.save(flags.output, overwrite=flags.overwrite)
     note_cut(model, {*pairs.question1, *pairs.question2})
     text = f"{bought}\nSaved in {flags.output}, after {time.monotonic() - begun:.0f} s."
-    return text, {**bought._asdict(), "threshold": model.threshold, "output": flags.output}
+    return text, {
+        **bought._asdict(),
+        "threshold": model.threshold,
+        "output": flags.output,
+    }
 
 
 @command(
     arg("weights", help="model.pkl.gz, or its directory"),
     arg("output", help="the model to write, one file"),
-    arg("--vocab", required=True, metavar="FILE", help="JSON, word: id, as json.dump(vocab)"),
+    arg(
+        "--vocab",
+        required=True,
+        metavar="FILE",
+        help="JSON, word: id, as json.dump(vocab)",
+    ),
     shared.OVERWRITE,
 )
 def import_weights(flags: argparse.Namespace) -> Facts:

@@ -39,7 +39,9 @@ def complete_command(path: str, options: Mapping[str, Any], words: list[str]) ->
     if not added or not _is_readable(path, {**options, **added}):
         return ""
     flags = [part for name, value in added.items() for part in (f"--{name}", value)]
-    flags = [part.replace("_", "-") if part.startswith("--") else part for part in flags]
+    flags = [
+        part.replace("_", "-") if part.startswith("--") else part for part in flags
+    ]
     return f"\nThis command reads it:\n  {shlex.join(['siamese', *words, *flags])}"
 
 
@@ -68,14 +70,18 @@ def _column(path: str, options: Mapping[str, Any]) -> dict[str, str]:
     if options.get("column"):
         return {}
     try:
-        with open_rows(path, "skip", names=(), encoding=options.get("encoding")) as rows:
+        with open_rows(
+            path, "skip", names=(), encoding=options.get("encoding")
+        ) as rows:
             if rows.is_plain:
                 return {}
             header = [name for name in dict.fromkeys(rows.header) if name.strip()]
             some = [row for _, _, row in islice(rows, ROWS)]
     except SiameseError:
         return {}
-    lengths = {name: length for name in header if (length := _words_of(name, some)) is not None}
+    lengths = {
+        name: length for name in header if (length := _words_of(name, some)) is not None
+    }
     titles = [name for name in lengths if LEAST_WORDS <= lengths[name] <= LONGEST_TITLE]
     bodies = [name for name in lengths if lengths[name] > LEAST_WORDS]
     if not bodies:
@@ -89,8 +95,16 @@ def _column(path: str, options: Mapping[str, Any]) -> dict[str, str]:
 
 def _words_of(name: str, rows: list[dict[str, Any]]) -> float | None:
     """The mean number of words of a column's texts; None where most are alike, or no text."""
-    texts = [row[name] for row in rows if isinstance(row.get(name), str) and row[name].strip()]
+    texts = [
+        row[name]
+        for row in rows
+        if isinstance(row.get(name), str) and row[name].strip()
+    ]
     worded = [text for text in texts if sum(map(str.isalpha, text)) > len(text) / 2]
-    if not texts or 2 * len(worded) < len(rows) or len(set(texts)) < DISTINCT * len(texts):
+    if (
+        not texts
+        or 2 * len(worded) < len(rows)
+        or len(set(texts)) < DISTINCT * len(texts)
+    ):
         return None
     return sum(len(text.split()) for text in texts) / len(texts)

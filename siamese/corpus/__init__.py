@@ -1,9 +1,9 @@
 """Questions that come with the package: the embedded corpus of labelled pairs, and 300 written by hand.
 
-A grammar of everyday questions (tools/corpus in the repository) gives meanings and many wordings of each.
-Pairs of wordings of one meaning are duplicates; of the other pairs many share nearly all their words. The
-parts are split by meaning, so that the phrases and the names in a test question were seen in training,
-but never together.
+A grammar of everyday questions (tools/corpus in the repository) gives meanings and many
+wordings of each. Pairs of wordings of one meaning are duplicates; of the other pairs
+many share nearly all their words. The parts are split by meaning, so that the phrases
+and the names in a test question were seen in training, but never together.
 """
 
 from __future__ import annotations
@@ -54,14 +54,18 @@ def embedded_corpus() -> EmbeddedCorpus:
     for line in map(json.loads, gzip.decompress(path.read_bytes()).splitlines()):
         if "question" in line:
             subject = line["meaning"].partition("/")[0]
-            known.append(CorpusQuestion(line["question"], subject, line["meaning"], line["part"]))
+            known.append(
+                CorpusQuestion(line["question"], subject, line["meaning"], line["part"])
+            )
         else:
             one, two = (known[number] for number in line["pair"])
             pairs[one.part].append((one, two))
     parts = {}
     for part, rows in pairs.items():
         one, two = ([row[side].text for row in rows] for side in (0, 1))
-        parts[part] = QuestionPairs(one, two, np.array([a.meaning == b.meaning for a, b in rows]))
+        parts[part] = QuestionPairs(
+            one, two, np.array([a.meaning == b.meaning for a, b in rows])
+        )
     asked = (question for rows in pairs.values() for pair in rows for question in pair)
     return EmbeddedCorpus(**parts, questions=tuple(dict.fromkeys(asked)))
 
@@ -69,9 +73,10 @@ def embedded_corpus() -> EmbeddedCorpus:
 def handwritten_questions() -> list[dict[str, str]]:
     """300 questions written by hand, to try a model on; nothing trains on them or is tuned on them.
 
-    100 are in groups of 2 to 5 duplicates, 60 are near misses of another question, 140 stand alone. Each is
-    a dict of id, question, group (of duplicates, else ""), style (plain, typo, greeting, or no question
-    mark), source (helpdesk, forum or everyday), near_miss (number, negation, direction or name, else "")
-    and twin (the id of the question that a near miss nearly is).
+    100 are in groups of 2 to 5 duplicates, 60 are near misses of another question, 140
+    stand alone. Each is a dict of id, question, group (of duplicates, else ""), style
+    (plain, typo, greeting, or no question mark), source (helpdesk, forum or everyday),
+    near_miss (number, negation, direction or name, else "") and twin (the id of the
+    question that a near miss nearly is).
     """
     return list(csv.DictReader(HANDWRITTEN.read_text("utf-8").splitlines()))

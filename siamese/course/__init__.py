@@ -1,7 +1,7 @@
 """The Trax course's assignment: its functions, on today's Python and JAX.
 
-Importing it imports Trax, in two seconds and without TensorFlow, and mends it; `siamese doctor`
-lists what is mended. Where Trax is not installed, what needs none still works.
+Importing it imports Trax, in two seconds and without TensorFlow, and mends it; `siamese
+doctor` lists what is mended. Where Trax is not installed, what needs none still works.
 """
 
 import sys

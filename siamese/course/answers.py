@@ -15,7 +15,8 @@ from siamese.nn.ragged import check_pairs, token_rows
 from siamese.system.arguments import as_number, check_labels, whole_number
 from siamese.text.tokenizer import word_ids, word_tokenize
 
-# Trax layer -> its compiled function: called as it is, a layer traces its recurrence at every call.
+# Trax layer -> its compiled function: called as it is, a layer traces its recurrence at
+# every call.
 _COMPILED: weakref.WeakKeyDictionary[Any, Callable] = weakref.WeakKeyDictionary()
 
 
@@ -31,8 +32,9 @@ def classify(
 ) -> float:
     """The course's accuracy, 0 to 1: the share of pairs where ``dot(v1, v2) > threshold`` equals the label.
 
-    The same as the course's loop over batches and pairs, in less time: a Trax layer is compiled, so that
-    its scores can differ from the course's in their last bits. The last, short batch counts too.
+    The same as the course's loop over batches and pairs, in less time: a Trax layer is
+    compiled, so that its scores can differ from the course's in their last bits. The
+    last, short batch counts too.
 
     Args:
       test_Q1: the first questions: lists of integer token ids, or Ragged.
@@ -45,8 +47,9 @@ def classify(
       batch_size: pairs in a batch. It matters: an unmasked model averages over padding, and the
         padding depends on the batch.
 
-    DataError for wrong pairs; ArgumentError for wrong labels, vocabulary, threshold or model, such as one
-    without weights; ShapeError for a model that does not return two matrices of one row a pair.
+    DataError for wrong pairs; ArgumentError for wrong labels, vocabulary, threshold or
+    model, such as one without weights; ShapeError for a model that does not return two
+    matrices of one row a pair.
 
     Example:
       >>> def model(pair):  # the share of each word id among the first 8
@@ -57,7 +60,9 @@ def classify(
     labels = check_labels(y, "y")
     threshold = as_number(threshold, "threshold")
     if len(labels) != len(test_Q1):
-        raise DataError(f"y holds {len(labels)} labels for {len(test_Q1)} pairs of questions.")
+        raise DataError(
+            f"y holds {len(labels)} labels for {len(test_Q1)} pairs of questions."
+        )
     scores = pair_scores(test_Q1, test_Q2, model, vocab, data_generator, batch_size)
     return float(np.mean((scores > threshold) == labels))
 
@@ -77,7 +82,9 @@ def pair_scores(
     """
     batch_size = whole_number(batch_size, "batch_size", 1)
     pad = _padding_id(vocab)
-    if data_generator is generator.data_generator:  # Another may take other rows than token ids.
+    if (
+        data_generator is generator.data_generator
+    ):  # Another may take other rows than token ids.
         Q1, Q2 = token_rows(Q1, "test_Q1"), token_rows(Q2, "test_Q2")
     check_pairs(Q1, Q2, "test_Q1", "test_Q2")
     scores = []
@@ -99,8 +106,9 @@ def predict(
 ) -> bool:
     """The course's prediction: True where the cosine of two texts is above the threshold.
 
-    The other arguments are those of `classify`; `verbose` prints the ids, the cosine and the answer. Words
-    that `vocab` does not know become 0 and do not enter it. A text without any words is a DataError.
+    The other arguments are those of `classify`; `verbose` prints the ids, the cosine
+    and the answer. Words that `vocab` does not know become 0 and do not enter it. A
+    text without any words is a DataError.
     """
     _padding_id(vocab)
     threshold = as_number(threshold, "threshold")
@@ -111,7 +119,9 @@ def predict(
     similarity = pair_scores(Q1, Q2, model, vocab, data_generator, 1)[0]
     answer = bool(similarity > threshold)
     if verbose:
-        print(f"q1 = {Q1[0]}\nq2 = {Q2[0]}\ncosine = {similarity:.6f}\nduplicate = {answer}")
+        print(
+            f"q1 = {Q1[0]}\nq2 = {Q2[0]}\ncosine = {similarity:.6f}\nduplicate = {answer}"
+        )
     return answer
 
 
@@ -120,7 +130,9 @@ def _vectors(model: Any, batch: tuple) -> Any:
     makes_models = getattr(sys.modules.get("siamese.course.model"), "Siamese", None)
     if not callable(model) or getattr(model, "func", model) is makes_models:
         name = getattr(model, "__name__", type(model).__name__)
-        raise ArgumentError(f"model must be a model, such as loop.eval_model, not {name}.")
+        raise ArgumentError(
+            f"model must be a model, such as loop.eval_model, not {name}."
+        )
     layer_class = getattr(sys.modules.get("trax.layers.base"), "Layer", ())
     if not isinstance(model, layer_class):
         return model(batch)
@@ -129,7 +141,9 @@ def _vectors(model: Any, batch: tuple) -> Any:
     if jax.tree.leaves(model.state) or not jax.tree.leaves(model.weights):
         return model(batch)
     if model not in _COMPILED:
-        layer: Any = weakref.ref(model)  # A strong one would keep every model alive for ever.
+        layer: Any = weakref.ref(
+            model
+        )  # A strong one would keep every model alive for ever.
         _COMPILED[model] = jax.jit(lambda *arguments: layer().pure_fn(*arguments)[0])
     return _COMPILED[model](batch, model.weights, model.state, model.rng)
 
@@ -137,21 +151,31 @@ def _vectors(model: Any, batch: tuple) -> Any:
 def _row_products(model: Any, batch: Any, rows: int) -> np.ndarray:
     """``dot(v1[j], v2[j])`` of the first `rows` rows: float [rows]."""
     if not isinstance(batch, (tuple, list)) or len(batch) != 2:
-        raise ArgumentError("data_generator must yield batches (q1, q2): give the function itself.")
+        raise ArgumentError(
+            "data_generator must yield batches (q1, q2): give the function itself."
+        )
     outputs = _vectors(model, tuple(batch))
     shapes = [np.shape(vectors) for vectors in outputs] if np.iterable(outputs) else []
-    if len(shapes) != 2 or len(shapes[0]) != 2 or shapes[0] != shapes[1] or shapes[0][0] < rows:
+    if (
+        len(shapes) != 2
+        or len(shapes[0]) != 2
+        or shapes[0] != shapes[1]
+        or shapes[0][0] < rows
+    ):
         raise ShapeError(
             f"model must return two arrays v1 and v2 of one shape [batch, d], a row for each of the "
             f"batch's {rows} pairs; it returned {shapes or type(outputs).__name__}."
         )
     v1, v2 = (np.asarray(vectors) for vectors in outputs)
-    # Bit for bit what `np.dot` gives row by row: both hand each row to the same BLAS call.
+    # Bit for bit what `np.dot` gives row by row: both hand each row to the same BLAS
+    # call.
     return np.vecdot(v1[:rows], v2[:rows])
 
 
 def _padding_id(vocab: Mapping[str, int]) -> int:
-    pad = vocab.get("<PAD>") if hasattr(vocab, "get") else None  # adds nothing to a defaultdict
+    pad = (
+        vocab.get("<PAD>") if hasattr(vocab, "get") else None
+    )  # adds nothing to a defaultdict
     if pad is None:
         raise ArgumentError(
             "vocab has no '<PAD>': it must map it to the padding id, 1 in the course."

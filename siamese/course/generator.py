@@ -12,10 +12,10 @@ from siamese.system.arguments import as_number, whole_number
 class data_generator(PaddedBatches):
     """The course's generator, an iterator: endless batches of question pairs, padded to a power of two.
 
-    The order comes from Python's global `random` module, so ``random.seed(34)`` gives the course's
-    batches: nothing is drawn before the first batch, then the pairs are shuffled once, and once
-    more each time a pair is wanted after the last one. Every batch holds `batch_size` pairs and may
-    run over into the next pass.
+    The order comes from Python's global `random` module, so ``random.seed(34)`` gives
+    the course's batches: nothing is drawn before the first batch, then the pairs are
+    shuffled once, and once more each time a pair is wanted after the last one. Every
+    batch holds `batch_size` pairs and may run over into the next pass.
 
     Args:
       Q1: the first questions: a list of lists, an array of objects or Ragged, of integer token ids.
@@ -28,7 +28,8 @@ class data_generator(PaddedBatches):
       (q1, q2): two int32 arrays [batch_size, length], `length` the power of two at
       or above the longest question of either side. `state` and `restore` carry the position.
 
-    DataError for wrong pairs or ids, ArgumentError for other arguments: at the call, before any batch.
+    DataError for wrong pairs or ids, ArgumentError for other arguments: at the call,
+    before any batch.
 
     Example:
       >>> batches = data_generator([[5, 6, 7], [8]], [[5], [8, 9]], batch_size=2, shuffle=False)
@@ -37,7 +38,9 @@ class data_generator(PaddedBatches):
       ([[5, 6, 7, 1], [8, 1, 1, 1]], [[5, 1, 1, 1], [8, 9, 1, 1]])
     """
 
-    def __init__(self, Q1: Any, Q2: Any, batch_size: int, pad: int = 1, shuffle: bool = True):
+    def __init__(
+        self, Q1: Any, Q2: Any, batch_size: int, pad: int = 1, shuffle: bool = True
+    ):
         size = whole_number(batch_size, "batch_size", 1)
         number = whole_number(pad, "pad", -(2**31))
         as_number(number, "pad", -(2**31), 2**31 - 1)

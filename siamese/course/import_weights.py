@@ -23,10 +23,11 @@ def import_weights(
 ) -> DuplicateDetector:
     """A detector from what the course's training saved; runs nothing of the pickle.
 
-    The course's embedding has ``len(vocab)`` rows for ids up to ``len(vocab)``, and its lookup clamps the
-    last one: here the last row stands twice. Its dict grows by each unseen word that it is asked for, with
-    the id 0: the rows made for these (41,699 for 36,268 words) are left out, as no id takes them.
-    `weights` are a ``model.pkl.gz`` or its directory; CheckpointError for another model or vocabulary.
+    The course's embedding has ``len(vocab)`` rows for ids up to ``len(vocab)``, and its
+    lookup clamps the last one: here the last row stands twice. Its dict grows by each
+    unseen word that it is asked for, with the id 0: the rows made for these (41,699 for
+    36,268 words) are left out, as no id takes them. `weights` are a ``model.pkl.gz`` or
+    its directory; CheckpointError for another model or vocabulary.
     """
     model = read_course_model(weights)
     shapes = [tuple(array.shape) for array in model.weights]
@@ -55,20 +56,34 @@ def import_weights(
 def read_vocabulary(path: str | os.PathLike) -> tuple[Vocabulary, int]:
     """A vocabulary and how many unseen words, of id 0, stand beside it, from ``json.dump(vocab)``'s file.
 
-    DataError for no such file, or ids that are not the course's: ``<PAD>`` 1, then 2, 3, ...
+    DataError for no such file, or ids that are not the course's: ``<PAD>`` 1, then 2,
+    3, ...
     """
     with explained(path, "read the vocabulary", DataError), open(path, "rb") as file:
         content = file.read(LARGEST_VOCABULARY + 1)
     if len(content) > LARGEST_VOCABULARY:
         most = f"{LARGEST_VOCABULARY >> 20} MB, which hold millions of words"
-        raise DataError(f"{path} is no vocabulary: it has more than {most}. Name another file.")
+        raise DataError(
+            f"{path} is no vocabulary: it has more than {most}. Name another file."
+        )
     try:
         ids = json.loads(content)
-        word_of, unseen = {number: word for word, number in ids.items()}, [*ids.values()].count(0)
-        words = [word_of[number] for number in range(PAD_ID, len(ids) - unseen + PAD_ID)]
+        word_of, unseen = (
+            {number: word for word, number in ids.items()},
+            [*ids.values()].count(0),
+        )
+        words = [
+            word_of[number] for number in range(PAD_ID, len(ids) - unseen + PAD_ID)
+        ]
         if words[0] != PAD:
             raise ValueError(f"the id {PAD_ID} is that of {words[0]!r:.40}")
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+    except (
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         raise DataError(
             f"{path} is no JSON object of the course's words, {PAD} 1 and then every number once "
             f"({type(error).__name__}: {error}). Write it by json.dump(vocab)."

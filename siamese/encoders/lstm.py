@@ -35,7 +35,8 @@ def encode_few(
         bias = weights[f"{name}/bias"]
         h = c = total = np.zeros((batch, d), np.float32)
         for t in order:
-            # One product a step: of a single question BLAS then starts no threads, which would wait.
+            # One product a step: of a single question BLAS then starts no threads,
+            # which would wait.
             i, j, f, o = np.split(np.hstack([x[:, t], h]) @ kernel + bias, 4, axis=-1)
             c_new = c * _sigmoid(f) + _sigmoid(i) * np.tanh(j)
             h_new = _sigmoid(o) * np.tanh(c_new)
@@ -55,8 +56,8 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
 class Encoder:
     """A tower that turns any number of questions of any length into vectors; safe to share by threads.
 
-    For the weights see `siamese.nn.tower`. CheckpointError where they do not fit the configuration; it
-    names the array and both shapes.
+    For the weights see `siamese.nn.tower`. CheckpointError where they do not fit the
+    configuration; it names the array and both shapes.
     """
 
     def __init__(self, config: TowerConfig, weights: Mapping[str, np.ndarray]):
@@ -82,20 +83,26 @@ class Encoder:
         on_device = jax.device_put(self.weights)
         size = 16 * config.d_model * config.vocab_size * len(config.lstms)
         if size <= MAX_PRODUCT_BYTES:
-            products = jax.jit(lambda weights: products_of(weights, weights["embedding"], config))
+            products = jax.jit(
+                lambda weights: products_of(weights, weights["embedding"], config)
+            )
             names = (f"{name}/products" for name in config.lstms)
             on_device |= dict(zip(names, products(on_device)))
         run = jax.jit(lambda weights, tokens: encode(weights, tokens, config))
         return lambda tokens: run(on_device, tokens)
 
     def encode(
-        self, questions: Ragged | Sequence[Sequence[int]], *, length: int | np.ndarray | None = None
+        self,
+        questions: Ragged | Sequence[Sequence[int]],
+        *,
+        length: int | np.ndarray | None = None,
     ) -> np.ndarray:
         """The vectors of questions, int token ids without padding: float32 [questions, output_size].
 
-        The vector of a question without tokens is zero. All are padded to `length`, or each to its own, int
-        [questions], which matters where padding is not masked: there, without it, each is padded to its
-        own power of two, as the course's predict does. DataError where one is longer than `length`.
+        The vector of a question without tokens is zero. All are padded to `length`, or
+        each to its own, int [questions], which matters where padding is not masked:
+        there, without it, each is padded to its own power of two, as the course's
+        predict does. DataError where one is longer than `length`.
         """
         rows = Ragged.from_lists(questions)
         vectors = np.zeros((len(rows), self.config.output_size), np.float32)

@@ -1,10 +1,11 @@
 """Slips of the pen in words: one wrong letter, set right where hardly another word can be meant.
 
-An encoder reads a misspelt word as the pieces of other words. The pieces' scores are logarithms of how
-often they occur, so a word of many rare pieces is improbable, and a word that is one piece is known. A
-word that is not known becomes the most probable known word that is one slip away, where that is much
-more probable (a noisy channel: Kernighan, Church and Gale, 1990). In a word with a capital, which may be
-a name, only swapped letters are set right; words of fewer than 5 or more than 25 letters stay.
+An encoder reads a misspelt word as the pieces of other words. The pieces' scores are
+logarithms of how often they occur, so a word of many rare pieces is improbable, and a
+word that is one piece is known. A word that is not known becomes the most probable
+known word that is one slip away, where that is much more probable (a noisy channel:
+Kernighan, Church and Gale, 1990). In a word with a capital, which may be a name, only
+swapped letters are set right; words of fewer than 5 or more than 25 letters stay.
 """
 
 from __future__ import annotations
@@ -16,12 +17,15 @@ from string import ascii_lowercase
 
 from siamese.encoders.pieces import Pieces
 
-# How much more probable the other word must be, as a logarithm: after two neighbouring letters that
-# changed places, and after a letter too few, too many or another. Chosen by reading the words that it
-# changes in 28,000 questions (docs/topics/decisions.md).
+# How much more probable the other word must be, as a logarithm: after two neighbouring
+# letters that changed places, and after a letter too few, too many or another. Chosen
+# by reading the words that it changes in 28,000 questions (docs/topics/decisions.md).
 SWAPPED, OTHER = 10.0, 14.0
-# A word between blanks and marks: no part of a name, an address, a number or a word with a hyphen.
-_WORD = re.compile(r"(?<![\w'’&./@#-])(?:[A-Z][a-z]{4,24}|[a-z]{5,25})(?![\w'’@/;-]|\.\w)")
+# A word between blanks and marks: no part of a name, an address, a number or a word
+# with a hyphen.
+_WORD = re.compile(
+    r"(?<![\w'’&./@#-])(?:[A-Z][a-z]{4,24}|[a-z]{5,25})(?![\w'’@/;-]|\.\w)"
+)
 _CACHED = 100_000  # words
 MOST_WORDS = 1_000  # of a text; a word that is not known takes nearly a millisecond
 

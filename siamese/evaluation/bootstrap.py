@@ -31,8 +31,9 @@ def bootstrap_interval(
 ) -> Interval:
     """A metric with its interval: how far it would move with another sample of pairs.
 
-    Pairs are drawn with replacement, the same ones each time it is called. Pairs that share questions are
-    not independent, which makes the interval somewhat narrow. A resample whose metric is NaN is left out.
+    Pairs are drawn with replacement, the same ones each time it is called. Pairs that
+    share questions are not independent, which makes the interval somewhat narrow. A
+    resample whose metric is NaN is left out.
     """
     scores, truth = check_scores(scores, labels)
 
@@ -43,7 +44,9 @@ def bootstrap_interval(
     return interval
 
 
-def cluster_intervals(values: np.ndarray, clusters: Sequence[Hashable]) -> list[Interval]:
+def cluster_intervals(
+    values: np.ndarray, clusters: Sequence[Hashable]
+) -> list[Interval]:
     """The mean of each column, float [n, columns], with its interval; whole clusters of rows are drawn."""
     _, cluster = np.unique(np.asarray(clusters), return_inverse=True)  # [n]
     sizes = np.bincount(cluster)
@@ -55,7 +58,9 @@ def cluster_intervals(values: np.ndarray, clusters: Sequence[Hashable]) -> list[
     return resampled(means, len(sizes))
 
 
-def resampled(values: Callable[[np.ndarray], Any], n: int, resamples: int = 1000) -> list[Interval]:
+def resampled(
+    values: Callable[[np.ndarray], Any], n: int, resamples: int = 1000
+) -> list[Interval]:
     """The intervals of some values, a function: places of a sample, int [n] -> floats [values]."""
     generator = np.random.default_rng(0)
     samples = [values(generator.integers(n, size=n)) for _ in range(resamples)]

@@ -14,8 +14,8 @@ from siamese.evaluation.metrics import check_scores
 class Calibration:
     """Turns scores into probabilities of being a duplicate; a saved model holds one, as `to_dict`.
 
-    The probability is ``1 / (1 + exp(-(slope * score + intercept)))``, fitted on `n` pairs. ValueError for
-    a number that is not finite.
+    The probability is ``1 / (1 + exp(-(slope * score + intercept)))``, fitted on `n`
+    pairs. ValueError for a number that is not finite.
     """
 
     n: int
@@ -40,16 +40,21 @@ def fit_calibration(
 ) -> Calibration:
     """Fits a calibration on validation pairs: the logistic regression of labels on scores.
 
-    Newton's method takes a hundredth of scikit-learn's time, and `fit_threshold` fits 200 resamples.
-    `prior` is mean and standard deviation of a normal prior on the slope; none where None.
+    Newton's method takes a hundredth of scikit-learn's time, and `fit_threshold` fits
+    200 resamples. `prior` is mean and standard deviation of a normal prior on the
+    slope; none where None.
     """
     scores, truth = check_scores(scores, labels)
     centre = scores.mean()
     scale = scores.std() or 1.0
     mean, deviation = (0, np.inf) if prior is None else np.multiply(prior, scale)
     x = np.stack([(scores - centre) / scale, np.ones(len(scores))])  # [2, n]
-    slope, intercept = _newton(x, truth, np.array([mean, 0]), np.array([deviation**-2, 0]))
-    return Calibration(len(truth), float(slope / scale), float(intercept - slope / scale * centre))
+    slope, intercept = _newton(
+        x, truth, np.array([mean, 0]), np.array([deviation**-2, 0])
+    )
+    return Calibration(
+        len(truth), float(slope / scale), float(intercept - slope / scale * centre)
+    )
 
 
 def slope_through(border: float, scores: np.ndarray, truth: np.ndarray) -> float:
@@ -63,8 +68,9 @@ def _newton(
 ) -> np.ndarray:
     """The weights float64 [k] of a logistic regression on x, [k, n], with a normal prior on each.
 
-    Platt's targets, (n+ + 1) / (n+ + 2) and 1 / (n- + 2) in place of 1 and 0, keep the slope finite
-    where the scores separate the classes; on thousands of pairs they change nothing visible.
+    Platt's targets, (n+ + 1) / (n+ + 2) and 1 / (n- + 2) in place of 1 and 0, keep the
+    slope finite where the scores separate the classes; on thousands of pairs they
+    change nothing visible.
     """
     duplicates = truth.sum()
     others = len(truth) - duplicates
@@ -74,7 +80,9 @@ def _newton(
         p = logistic(weights @ x)
         hessian = (x * (p * (1 - p))) @ x.T + np.diag(precision + 1e-9)
         step = np.linalg.solve(hessian, x @ (target - p) - precision * (weights - mean))
-        weights += np.clip(step, -2, 2)  # A whole step may go too far where labels are separate.
+        weights += np.clip(
+            step, -2, 2
+        )  # A whole step may go too far where labels are separate.
         if np.abs(step).max() < 1e-8:
             break
     return weights
@@ -85,14 +93,19 @@ def logistic(x: np.ndarray) -> np.ndarray:
     return 0.5 + 0.5 * np.tanh(x / 2)  # Never overflows, unlike 1 / (1 + exp(-x)).
 
 
-def expected_calibration_error(probabilities: Any, labels: Any, bins: int = 15) -> float:
+def expected_calibration_error(
+    probabilities: Any, labels: Any, bins: int = 15
+) -> float:
     """Mean gap between the predicted probability and the share of duplicates, over bins.
 
-    ``sum over bins of count / n * |share of duplicates - mean probability|`` (Naeini, Cooper and
-    Hauskrecht, 2015), of probabilities, float [n], and labels, bool or 0/1 [n]. The bins hold about as many
-    pairs each; there are fewer than `bins` where pairs of one probability stay together.
+    ``sum over bins of count / n * |share of duplicates - mean probability|`` (Naeini,
+    Cooper and Hauskrecht, 2015), of probabilities, float [n], and labels, bool or 0/1
+    [n]. The bins hold about as many pairs each; there are fewer than `bins` where pairs
+    of one probability stay together.
     """
     values, truth = check_scores(probabilities, labels, both=False)
     edges = np.quantile(values, np.arange(1, bins) / bins)
-    index = np.searchsorted(edges, values, side="right")  # bin k: edges[k-1] <= p < edges[k]
+    index = np.searchsorted(
+        edges, values, side="right"
+    )  # bin k: edges[k-1] <= p < edges[k]
     return float(np.abs(np.bincount(index, truth - values)).sum() / len(values))

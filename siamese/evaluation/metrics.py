@@ -1,7 +1,8 @@
 """Metrics of scores against labels, and the checks that all of evaluation makes on both.
 
-Scores are float [n], the higher, the more likely a duplicate; labels are bool or 0/1 [n]. What is wrong in
-them is an ArgumentError or a DataError everywhere, see `check_scores`.
+Scores are float [n], the higher, the more likely a duplicate; labels are bool or 0/1
+[n]. What is wrong in them is an ArgumentError or a DataError everywhere, see
+`check_scores`.
 """
 
 from __future__ import annotations
@@ -22,9 +23,15 @@ class Metrics:
     n: int  # pairs
     base_rate: float  # share of duplicates; always answering "no" is right in ``1 - base_rate``
     roc_auc: float  # chance that a duplicate scores higher than a non-duplicate, ties counting half
-    average_precision: float  # mean precision over the duplicates, from the best score down
-    threshold: float | None = None  # a pair counts as a duplicate where its score is above it
-    accuracy: float | None = None  # this and the next ones at the threshold; None without one
+    average_precision: (
+        float  # mean precision over the duplicates, from the best score down
+    )
+    threshold: float | None = (
+        None  # a pair counts as a duplicate where its score is above it
+    )
+    accuracy: float | None = (
+        None  # this and the next ones at the threshold; None without one
+    )
     precision: float | None = None  # 0 where nothing lies above the threshold
     recall: float | None = None
     f1: float | None = None
@@ -34,11 +41,13 @@ class Metrics:
         return asdict(self)
 
 
-def check_scores(scores: Any, labels: Any, *, both: bool = True) -> tuple[np.ndarray, np.ndarray]:
+def check_scores(
+    scores: Any, labels: Any, *, both: bool = True
+) -> tuple[np.ndarray, np.ndarray]:
     """Scores as float64 [n] and labels as bool [n], of one length.
 
-    ArgumentError for scores that are not finite numbers, and for labels other than 0 and 1; DataError for
-    unequal lengths, no scores, or, with `both`, one class only.
+    ArgumentError for scores that are not finite numbers, and for labels other than 0
+    and 1; DataError for unequal lengths, no scores, or, with `both`, one class only.
     """
     truth = check_labels(labels)
     array = np.asarray(scores)
@@ -52,7 +61,9 @@ def check_scores(scores: Any, labels: Any, *, both: bool = True) -> tuple[np.nda
             f"{counted(len(array), 'score')} and {counted(len(truth), 'label')}; one each a pair."
         )
     if not len(array):
-        raise DataError("There are no pairs: at least one duplicate and one other are needed.")
+        raise DataError(
+            "There are no pairs: at least one duplicate and one other are needed."
+        )
     wrong = np.flatnonzero(~np.isfinite(array))
     if len(wrong):
         raise ArgumentError(
@@ -62,13 +73,17 @@ def check_scores(scores: Any, labels: Any, *, both: bool = True) -> tuple[np.nda
     if both and (truth.all() or not truth.any()):
         kind = "duplicate" if truth[0] else "non-duplicate"
         what = (
-            f"All {len(truth):,} pairs are {kind}s" if len(truth) > 1 else f"The pair is a {kind}"
+            f"All {len(truth):,} pairs are {kind}s"
+            if len(truth) > 1
+            else f"The pair is a {kind}"
         )
         raise DataError(f"{what}; both classes are needed.")
     return array, truth
 
 
-def evaluate_scores(scores: Any, labels: Any, threshold: float | None = None) -> Metrics:
+def evaluate_scores(
+    scores: Any, labels: Any, threshold: float | None = None
+) -> Metrics:
     """All metrics of scores against labels.
 
     Args:
@@ -99,7 +114,8 @@ def metric_values(
 ) -> dict[str, float]:
     """Name of a metric -> its value, NaN where a sample holds one class only; arguments as checked.
 
-    scikit-learn's functions give the same values in ten times the time, which a bootstrap multiplies.
+    scikit-learn's functions give the same values in ten times the time, which a
+    bootstrap multiplies.
     """
     order = np.argsort(-scores, kind="stable")
     # Equal scores count at the last of them.

@@ -30,9 +30,9 @@ FIGURES = {
 class Evaluation:
     """A model's scores on n labelled pairs, and what they are worth beside simple answers.
 
-    ArgumentError for scores, probabilities or a threshold that are not finite numbers, and
-    for labels other than 0 and 1; DataError for texts of another number, no pairs, or one
-    class only.
+    ArgumentError for scores, probabilities or a threshold that are not finite numbers,
+    and for labels other than 0 and 1; DataError for texts of another number, no pairs,
+    or one class only.
     """
 
     def __init__(
@@ -46,7 +46,8 @@ class Evaluation:
         threshold_from: str = "given",  # such as "best accuracy on the validation rows"
         probabilities: Any = None,  # float [n], calibrated; None without a calibration
         measure: str = "cosine",  # what the scores are, or 'probability'
-        encoder: tuple[str, Any] | None = None,  # name and scores, float [n], without training
+        encoder: tuple[str, Any]
+        | None = None,  # name and scores, float [n], without training
     ):
         check_pairs(question1, labels, "question1", "labels")
         self.scores, self.labels = check_scores(scores, labels)  # float64, bool
@@ -77,7 +78,9 @@ class Evaluation:
         """The bootstrap interval of each metric, by its name; see `bootstrap_interval`."""
 
         def values(rows: np.ndarray) -> list[float]:
-            figures = metric_values(self.scores[rows], self.labels[rows], self.metrics.threshold)
+            figures = metric_values(
+                self.scores[rows], self.labels[rows], self.metrics.threshold
+            )
             return [figures[name] for name in FIGURES]
 
         return dict(zip(FIGURES, resampled(values, len(self.labels))))
@@ -88,8 +91,12 @@ class Evaluation:
             **self.metrics.to_dict(),
             "measure": self.measure,
             "threshold_from": self.threshold_from,
-            "intervals": {name: [each.low, each.high] for name, each in self.intervals.items()},
-            "baselines": {name: metrics.to_dict() for name, metrics in self.baselines.items()},
+            "intervals": {
+                name: [each.low, each.high] for name, each in self.intervals.items()
+            },
+            "baselines": {
+                name: metrics.to_dict() for name, metrics in self.baselines.items()
+            },
             "encoder": self.encoder,
             "calibration_error": self.calibration_error,
         }
@@ -104,10 +111,14 @@ class Evaluation:
             _row("", "this model", self.baselines),
         ]
         for name, title in FIGURES.items():
-            baselines = (f"{getattr(other, name):.3f}" for other in self.baselines.values())
+            baselines = (
+                f"{getattr(other, name):.3f}" for other in self.baselines.values()
+            )
             lines.append(_row(title, str(self.intervals[name]), baselines))
         if self.calibration_error is not None:
-            lines.append(_row("calibration error", f"{self.calibration_error:.3f} (15 bins)"))
+            lines.append(
+                _row("calibration error", f"{self.calibration_error:.3f} (15 bins)")
+            )
         lines += [
             "",
             "[..]: 95 % bootstrap interval. Baselines' thresholds are chosen on these pairs.",

@@ -20,24 +20,35 @@ from siamese.reading.tables import id_text
 class RetrievalMetrics:
     """How well searches over a pool found what belongs to them."""
 
-    queries: int  # searches with something relevant in the pool; the means are over these
+    queries: (
+        int  # searches with something relevant in the pool; the means are over these
+    )
     mrr: float  # mean of 1 / rank of the first relevant id, 0 where none was returned
-    # Mean average precision: the precision at the rank of each relevant id, 0 for those not returned,
-    # averaged over a search's relevant ids.
+    # Mean average precision: the precision at the rank of each relevant id, 0 for those
+    # not returned, averaged over a search's relevant ids.
     map: float
-    recall: Mapping[int, float]  # k -> mean share of the relevant ids that stand among the first k
-    intervals: Mapping[str, Interval]  # of each by its name, of 95 %; empty without clusters
+    recall: Mapping[
+        int, float
+    ]  # k -> mean share of the relevant ids that stand among the first k
+    intervals: Mapping[
+        str, Interval
+    ]  # of each by its name, of 95 %; empty without clusters
 
 
 def evaluate_retrieval(
-    ranked: Iterable[Sequence[Hashable]],  # ids returned for each query, best first, none twice
-    relevant: Iterable[Iterable[Hashable]],  # ids that each should find; without any it is left out
+    ranked: Iterable[
+        Sequence[Hashable]
+    ],  # ids returned for each query, best first, none twice
+    relevant: Iterable[
+        Iterable[Hashable]
+    ],  # ids that each should find; without any it is left out
     ks: Sequence[int] = (1, 5, 10),  # the depths at which recall is measured
     clusters: Sequence[Hashable] | None = None,  # the cluster of each query
 ) -> RetrievalMetrics:
     """MRR, MAP and recall at k of ranked answers, the query's own id left out.
 
-    Whole clusters are drawn for the intervals, since queries that share answers are not independent.
+    Whole clusters are drawn for the intervals, since queries that share answers are not
+    independent.
     """
     figures = {}  # number of the query -> its figures
     for query, (answers, targets) in enumerate(zip(ranked, relevant, strict=True)):
@@ -45,7 +56,9 @@ def evaluate_retrieval(
         if not ids:
             continue
         # The rank, from 1, of each relevant id that was returned.
-        ranks = np.array([rank for rank, item in enumerate(answers, 1) if item in ids], float)
+        ranks = np.array(
+            [rank for rank, item in enumerate(answers, 1) if item in ids], float
+        )
         precision = np.arange(1, len(ranks) + 1) / ranks
         figures[query] = [
             1 / ranks[0] if len(ranks) else 0.0,
@@ -59,7 +72,9 @@ def evaluate_retrieval(
         names = ["MRR", "MAP", *(f"recall@{k}" for k in ks)]
         query_clusters = [clusters[query] for query in figures]
         intervals = dict(zip(names, cluster_intervals(values, query_clusters)))
-    return RetrievalMetrics(len(figures), mrr, mean_precision, dict(zip(ks, recall)), intervals)
+    return RetrievalMetrics(
+        len(figures), mrr, mean_precision, dict(zip(ks, recall)), intervals
+    )
 
 
 def shared_clusters(relevant: Iterable[Iterable[Hashable]]) -> list[int]:
@@ -72,7 +87,9 @@ def shared_clusters(relevant: Iterable[Iterable[Hashable]]) -> list[int]:
         for item in targets
     ]
     ends = np.array(edges, np.int64).reshape(-1, 2)
-    return connected_groups(len(relevant) + len(numbers), ends)[: len(relevant)].tolist()
+    return connected_groups(len(relevant) + len(numbers), ends)[
+        : len(relevant)
+    ].tolist()
 
 
 def read_relevance(
@@ -81,9 +98,9 @@ def read_relevance(
     """Which ids belong to which query, of CSV or JSON Lines with the columns query_id and id.
 
     A row whose column `relevance`, where there is one, is 0 or less is left out. The
-    options are encoding and bad_rows of `read_questions`. DataError for a file that cannot
-    be read or lacks a column, and, with its line, for a row without ids or with a relevance
-    that is no number.
+    options are encoding and bad_rows of `read_questions`. DataError for a file that
+    cannot be read or lacks a column, and, with its line, for a row without ids or with
+    a relevance that is no number.
     """
     relevant: dict[str, set[str]] = {}
     with open_rows(path, names={"query_id"}, **options) as rows:

@@ -12,17 +12,18 @@ from siamese.evaluation.calibration import Calibration, fit_calibration, slope_t
 from siamese.evaluation.metrics import check_scores
 
 COURSE_THRESHOLD = 0.7
-# Mean and standard deviation of the slope that a curve of few labels is expected to have. The border of
-# thirty labels is steadier with it: on Quora's validation rows (40 draws) the threshold's accuracy rises
-# from 0.817 to 0.827 (`lstm`), of the worst draw from 0.627 to 0.769; with 1,000 labels nothing changes.
+# Mean and standard deviation of the slope that a curve of few labels is expected to
+# have. The border of thirty labels is steadier with it: on Quora's validation rows (40
+# draws) the threshold's accuracy rises from 0.817 to 0.827 (`lstm`), of the worst draw
+# from 0.627 to 0.769; with 1,000 labels nothing changes.
 SLOPE = 20.0, 3.0
 
 
 def best_threshold(scores: Any, labels: Any) -> float:
     """The threshold with the highest accuracy on these pairs, over every way to cut the scores.
 
-    A pair counts as a duplicate where its score is above it. Choose it on validation pairs and apply it to
-    others.
+    A pair counts as a duplicate where its score is above it. Choose it on validation
+    pairs and apply it to others.
 
     Args:
       scores: float [n].
@@ -39,22 +40,30 @@ def best_threshold(scores: Any, labels: Any) -> float:
       0.55
     """
     scores, truth = check_scores(scores, labels)
-    # Every way to cut the scores: midway between two neighbouring different ones, or beyond the ends.
+    # Every way to cut the scores: midway between two neighbouring different ones, or
+    # beyond the ends.
     order = np.argsort(-scores, kind="stable")
     falling, hits = scores[order], np.cumsum(truth[order])
-    last = np.flatnonzero(np.append(np.diff(falling) != 0, True))  # last of each equal run
+    last = np.flatnonzero(
+        np.append(np.diff(falling) != 0, True)
+    )  # last of each equal run
     distinct = falling[last]
     upper, lower = distinct[:-1], distinct[1:]
     between = upper * 0.5 + lower * 0.5
-    # Neighbouring floats have no midpoint; the lower one cuts as well, `>` being strict. The same
-    # for neighbours in float32, as NumPy rounds a threshold to the float32 scores it compares.
+    # Neighbouring floats have no midpoint; the lower one cuts as well, `>` being
+    # strict. The same for neighbours in float32, as NumPy rounds a threshold to the
+    # float32 scores it compares.
     rounded = np.maximum(between, between.astype(np.float32))
     between = np.where((rounded >= upper) | (between < lower), lower, between)
     bottom = np.nextafter(distinct[-1], -np.inf)
-    thresholds = np.concatenate([[distinct[0]], between, [bottom]])  # nothing is above the highest
+    thresholds = np.concatenate(
+        [[distinct[0]], between, [bottom]]
+    )  # nothing is above the highest
     above = np.append(0, last + 1)  # int64 [cuts]: scores above each
     right = np.append(0, hits[last])  # the duplicates among them
-    return float(thresholds[np.argmax(2 * right - above)])  # right answers, but for a constant
+    return float(
+        thresholds[np.argmax(2 * right - above)]
+    )  # right answers, but for a constant
 
 
 class FittedThreshold(NamedTuple):
@@ -75,13 +84,15 @@ class FittedThreshold(NamedTuple):
 def fit_threshold(scores: Any, labels: Any, *, resamples: int = 200) -> FittedThreshold:
     """The threshold and calibration of a few labels: where a logistic curve of the score passes 1/2.
 
-    Unlike `best_threshold` it uses how far each pair lies from the border, which makes it the steadier on
-    tens of pairs; and pairs may be chosen by their score (near the border), which does not move the curve.
-    Fitted as Platt (1999) does, see `siamese.evaluation.calibration`, with the prior `SLOPE`; the
-    calibration has the slope of the labels themselves.
+    Unlike `best_threshold` it uses how far each pair lies from the border, which makes
+    it the steadier on tens of pairs; and pairs may be chosen by their score (near the
+    border), which does not move the curve. Fitted as Platt (1999) does, see
+    `siamese.evaluation.calibration`, with the prior `SLOPE`; the calibration has the
+    slope of the labels themselves.
 
-    `resamples` are those of the bootstrap; 0 leaves it out, and the interval empty. DataError where
-    duplicates do not have the higher scores, so that no threshold tells them apart.
+    `resamples` are those of the bootstrap; 0 leaves it out, and the interval empty.
+    DataError where duplicates do not have the higher scores, so that no threshold tells
+    them apart.
     """
     scores, truth = check_scores(scores, labels)
     duplicates, threshold = int(truth.sum()), _border(scores, truth)

@@ -26,9 +26,17 @@ SPARE = 20  # times as many pairs as asked are looked at, since one question is 
 ROUNDING = 1e-6  # of a cosine: the vectors of one text, encoded twice, differ by less
 
 
-GROUP_COLUMNS = ("group", "keep", "similarity", "same_text", "id", "question")  # of `group_rows`
+GROUP_COLUMNS = (
+    "group",
+    "keep",
+    "similarity",
+    "same_text",
+    "id",
+    "question",
+)  # of `group_rows`
 
-# The cosine above which questions are joined, and `decide` of `average_linkage`: `Decisions.rule`.
+# The cosine above which questions are joined, and `decide` of `average_linkage`:
+# `Decisions.rule`.
 Rule = tuple[float, Callable | None]
 
 
@@ -39,7 +47,9 @@ class Member(NamedTuple):
     similarity: float  # cosine with the central question
 
 
-def duplicate_groups(vectors: Any, threshold: float | None = None) -> list[list[Member]]:
+def duplicate_groups(
+    vectors: Any, threshold: float | None = None
+) -> list[list[Member]]:
     """Groups of duplicate questions in a whole list, by average linkage (`siamese.groups.linkage`).
 
     Args:
@@ -60,7 +70,9 @@ def duplicate_groups(vectors: Any, threshold: float | None = None) -> list[list[
         return vectors.grouped(threshold).groups
     threshold = as_number(threshold, "threshold", -1, 1)
     try:
-        vectors = np.asarray(vectors, np.float32).reshape(len(vectors), -1 if len(vectors) else 0)
+        vectors = np.asarray(vectors, np.float32).reshape(
+            len(vectors), -1 if len(vectors) else 0
+        )
         squares = np.vecdot(vectors, vectors)
     except (TypeError, ValueError):  # such as texts
         squares = np.array(np.nan)
@@ -101,7 +113,9 @@ def groups_of(vectors: np.ndarray, labels: np.ndarray) -> list[list[Member]]:
     rows = rows[np.argsort(labels[rows], kind="stable")]
     parts = np.split(rows, np.flatnonzero(np.diff(labels[rows])) + 1)
     groups = [_members(vectors, part) for part in parts if len(part)]
-    return sorted(groups, key=lambda group: (-len(group), min(member.row for member in group)))
+    return sorted(
+        groups, key=lambda group: (-len(group), min(member.row for member in group))
+    )
 
 
 def _members(vectors: np.ndarray, rows: np.ndarray) -> list[Member]:
@@ -126,9 +140,9 @@ def bound_labels(
 ) -> np.ndarray:
     """Groups that obey answers: pairs that are the same share a group, pairs that differ never do.
 
-    Groups, int64 labels [n], are joined by the former. One that then holds a pair that differs is made
-    again by average linkage. Both kinds of pairs are int64 [pairs, 2], and do not contradict each other.
-    For `shifts` see `average_linkage`.
+    Groups, int64 labels [n], are joined by the former. One that then holds a pair that
+    differs is made again by average linkage. Both kinds of pairs are int64 [pairs, 2],
+    and do not contradict each other. For `shifts` see `average_linkage`.
     """
     n = len(labels)
     linked = connected_groups(n, same)
@@ -156,9 +170,10 @@ def join_groups(
 ) -> np.ndarray:
     """The group of each new question: that with the largest mean cosine above a threshold, or its own.
 
-    Old questions have int64 labels [n]; new ones, [m], join one after the other, and may join each other.
-    `own`, int64 [m], is the label of each where it joins none. `shifts`, float32 [n + m], are those of
-    `average_linkage`, of the old questions and then the new ones.
+    Old questions have int64 labels [n]; new ones, [m], join one after the other, and
+    may join each other. `own`, int64 [m], is the label of each where it joins none.
+    `shifts`, float32 [n + m], are those of `average_linkage`, of the old questions and
+    then the new ones.
     """
     threshold, decide = rule
     vectors = np.concatenate([vectors, new])
@@ -167,7 +182,9 @@ def join_groups(
     for at in range(len(labels) - len(own), len(labels)):
         vector = vectors[at]
         best = threshold
-        near = np.flatnonzero(vectors[:at] @ vector - shifts[:at] - shifts[at] > threshold)
+        near = np.flatnonzero(
+            vectors[:at] @ vector - shifts[:at] - shifts[at] > threshold
+        )
         for label in np.unique(labels[near]):
             members = labels[:at] == label
             mean = vectors[:at][members].mean(axis=0)
@@ -180,35 +197,52 @@ def join_groups(
 
 def group_columns(entries: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """The other columns of an index's entries, and what `group_rows` calls them."""
-    return table_names(GROUP_COLUMNS, (name for entry in entries for name in entry["columns"]))
+    return table_names(
+        GROUP_COLUMNS, (name for entry in entries for name in entry["columns"])
+    )
 
 
 def group_rows(shot: Any, keep: str = "central") -> Iterator[dict[str, Any]]:
     """Each member as a flat dict: group, keep, similarity, same_text, id, question, columns.
 
-    `group` is the id of the group's first question, which stays when others are added. Of each group one
-    question is kept (`keep` is 1) and comes first; `similarity` is the cosine with it, and `same_text`
-    is 1 where the texts are the same but for case, blanks and quotes.
+    `group` is the id of the group's first question, which stays when others are added.
+    Of each group one question is kept (`keep` is 1) and comes first; `similarity` is
+    the cosine with it, and `same_text` is 1 where the texts are the same but for case,
+    blanks and quotes.
 
-    `shot` is `QuestionIndex.grouped`. Kept is the 'central', the 'first' or the 'longest' question, or by
-    'COLUMN=min' or 'COLUMN=max' that with the least or largest number or ISO date, of equal ones the first;
-    an empty cell counts as last. A DataError names a value that is neither, or a date among numbers.
+    `shot` is `QuestionIndex.grouped`. Kept is the 'central', the 'first' or the
+    'longest' question, or by 'COLUMN=min' or 'COLUMN=max' that with the least or
+    largest number or ISO date, of equal ones the first; an empty cell counts as last. A
+    DataError names a value that is neither, or a date among numbers.
     """
-    rank = _ranks(shot.entries, [member for group in shot.groups for member in group], keep)
+    rank = _ranks(
+        shot.entries, [member for group in shot.groups for member in group], keep
+    )
     names = group_columns(shot.entries)
     for group in shot.groups:
         rows = sorted(member.row for member in group)
         kept = min(rows, key=rank.__getitem__)
         cosines = cosines_with(shot.vectors[rows], shot.vectors[kept]).tolist()
-        first, text = shot.entries[rows[0]]["id"], folded(shot.entries[kept]["question"])
-        for row, cosine in sorted(zip(rows, cosines), key=lambda pair: (pair[0] != kept, -pair[1])):
+        first, text = (
+            shot.entries[rows[0]]["id"],
+            folded(shot.entries[kept]["question"]),
+        )
+        for row, cosine in sorted(
+            zip(rows, cosines), key=lambda pair: (pair[0] != kept, -pair[1])
+        ):
             entry = dict(shot.entries[row])
             columns, same = entry.pop("columns"), int(folded(entry["question"]) == text)
-            own = {"group": first, "keep": int(row == kept), "similarity": round(cosine, 6)}
+            own = {
+                "group": first,
+                "keep": int(row == kept),
+                "similarity": round(cosine, 6),
+            }
             yield {**own, "same_text": same, **entry, **renamed(columns, names)}
 
 
-def _ranks(entries: list[dict[str, Any]], members: list[Member], keep: str) -> dict[int, float]:
+def _ranks(
+    entries: list[dict[str, Any]], members: list[Member], keep: str
+) -> dict[int, float]:
     """A number for each row; of a group the question with the least is kept."""
     rows = [member.row for member in members]
     lengths = [-len(entries[row]["question"]) for row in rows]
@@ -218,10 +252,16 @@ def _ranks(entries: list[dict[str, Any]], members: list[Member], keep: str) -> d
         return dict(zip(rows, simple[keep]))
     column, _, end = keep.rpartition("=")
     if not column or end not in ("min", "max"):
-        raise ArgumentError(f"keep is central, first, longest, COLUMN=min or =max, not {keep!r}.")
-    names = list(dict.fromkeys(["id", *(name for entry in entries for name in entry["columns"])]))
+        raise ArgumentError(
+            f"keep is central, first, longest, COLUMN=min or =max, not {keep!r}."
+        )
+    names = list(
+        dict.fromkeys(["id", *(name for entry in entries for name in entry["columns"])])
+    )
     if not (same := columns_called(column, names)):
-        raise ArgumentError(f"There is no column {column!r}; the columns: {shown_names(names)}.")
+        raise ArgumentError(
+            f"There is no column {column!r}; the columns: {shown_names(names)}."
+        )
     ranks, kinds = {}, set()
     for row in rows:
         value = {"id": entries[row]["id"], **entries[row]["columns"]}.get(same[0])
@@ -272,7 +312,8 @@ def renamed(columns: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, A
 def pairs_above(vectors: np.ndarray) -> np.ndarray:
     """About how many pairs have a cosine above each of `CUTS`.
 
-    A sample of 2,048 questions is compared with all; of a list of no more the numbers are exact.
+    A sample of 2,048 questions is compared with all; of a list of no more the numbers
+    are exact.
     """
     n = len(vectors)
     sample = np.random.default_rng(0).permutation(n)[:SAMPLE]
@@ -288,9 +329,10 @@ def pairs_above(vectors: np.ndarray) -> np.ndarray:
 def below_threshold(shot: Any, count: int = 50) -> list[tuple[int, int, float]]:
     """What a threshold may leave out: the most similar pairs that share no group, best first.
 
-    Their order is that of local scaling, where the list needs it (`siamese.groups.local`). They are looked
-    for down to 0.5, or to the cosine above which there are enough of them; each text is in one of them: two
-    places in the list, a cosine. `shot` is `QuestionIndex.grouped`.
+    Their order is that of local scaling, where the list needs it
+    (`siamese.groups.local`). They are looked for down to 0.5, or to the cosine above
+    which there are enough of them; each text is in one of them: two places in the list,
+    a cosine. `shot` is `QuestionIndex.grouped`.
     """
     labels = np.arange(len(shot.vectors))
     for number, group in enumerate(shot.groups, start=len(labels)):
@@ -301,14 +343,18 @@ def below_threshold(shot: Any, count: int = 50) -> list[tuple[int, int, float]]:
     own = int(sizes @ (sizes - 1)) // 2  # pairs that do not count
     enough = np.flatnonzero(pairs_above(vectors) >= SPARE * count + own)
     lowest = float(CUTS[enough.max(initial=0)])
-    one, two, cosines, _ = strongest_pairs(vectors, lowest, lambda i, j: labels[i] != labels[j])
+    one, two, cosines, _ = strongest_pairs(
+        vectors, lowest, lambda i, j: labels[i] != labels[j]
+    )
     scores = cosines
     if weight := ranking_weight(shot.detector, vectors):
         scores = scaled(vectors, np.stack([one, two], axis=1), cosines, weight)
     order = np.argsort(-scores, kind="stable")
     best: list[tuple[int, int, float]] = []
     named: set[int] = set()
-    for pair in zip(*(side[order].tolist() for side in (rows[one], rows[two], cosines))):
+    for pair in zip(
+        *(side[order].tolist() for side in (rows[one], rows[two], cosines))
+    ):
         if len(best) < count and named.isdisjoint(pair[:2]):
             named.update(pair[:2])
             best.append(pair)

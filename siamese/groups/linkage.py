@@ -1,9 +1,10 @@
 """Groups by average linkage: a whole list's questions joined where they are alike on average.
 
-Two groups are joined only where the mean cosine over all their pairs is above the threshold, so that a
-chain of similar questions does not join its ends. For vectors of length 1 that mean is the product of
-the groups' mean vectors, and it is above a threshold only where some pair is. So a vector for each group
-and the pairs above the threshold are enough, and the n x n matrix is never in memory.
+Two groups are joined only where the mean cosine over all their pairs is above the
+threshold, so that a chain of similar questions does not join its ends. For vectors of
+length 1 that mean is the product of the groups' mean vectors, and it is above a
+threshold only where some pair is. So a vector for each group and the pairs above the
+threshold are enough, and the n x n matrix is never in memory.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ import numpy as np
 
 from siamese.nn.nearest import EQUAL, in_blocks
 
-ROWS, COLUMNS = 4096, 512  # of a block of similarities: 8 MiB; BLAS is quickest on tall ones
+ROWS, COLUMNS = (
+    4096,
+    512,
+)  # of a block of similarities: 8 MiB; BLAS is quickest on tall ones
 MOST_PAIRS = 4_000_000  # kept at a time, and as many again while more come: 100 MB
 SAMPLE = 4096  # questions that show whether shorter vectors save work
 MOST_LEFT = 1e-3  # the share of pairs that these may leave
@@ -30,13 +34,14 @@ def strongest_pairs(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """All pairs whose cosine is above a threshold, each once; of more than twice `MOST_PAIRS` the best.
 
-    With `shifts`, float32 [n], those of both rows are taken off a cosine first; here and below it is the
-    difference that is compared, returned, and called a cosine.
+    With `shifts`, float32 [n], those of both rows are taken off a cosine first; here
+    and below it is the difference that is compared, returned, and called a cosine.
 
-    Where that saves work, cosines are first bounded from above by fewer numbers, see `upper_bounds`. Only
-    pairs count that are `allowed`, a function of rows i and rows j, int64 [m] each, to bool [m]. It returns
-    rows int64 [m], rows int64 [m] (the larger of each pair), cosines float32 [m], and the cosine above
-    which no pair is missing.
+    Where that saves work, cosines are first bounded from above by fewer numbers, see
+    `upper_bounds`. Only pairs count that are `allowed`, a function of rows i and rows
+    j, int64 [m] each, to bool [m]. It returns rows int64 [m], rows int64 [m] (the
+    larger of each pair), cosines float32 [m], and the cosine above which no pair is
+    missing.
     """
     vectors = np.asarray(vectors, np.float32)
     least = min(threshold, EQUAL)
@@ -46,9 +51,16 @@ def strongest_pairs(
     shorter = vectors if bounds is None else bounds
     buffer = np.empty(ROWS * COLUMNS, np.float32)
     pairs, count = [(np.zeros(0, np.int32),) * 2 + (np.zeros(0, np.float32),)], 0
-    for start, other in product(range(0, len(vectors), ROWS), range(0, len(vectors), COLUMNS)):
-        rows, columns = shorter[start : start + ROWS], shorter[other : other + COLUMNS]  # [r, k]
-        if other + len(columns) <= start:  # These pairs were looked at in the other order.
+    for start, other in product(
+        range(0, len(vectors), ROWS), range(0, len(vectors), COLUMNS)
+    ):
+        rows, columns = (
+            shorter[start : start + ROWS],
+            shorter[other : other + COLUMNS],
+        )  # [r, k]
+        if (
+            other + len(columns) <= start
+        ):  # These pairs were looked at in the other order.
             continue
         # A contiguous part of the buffer, or else NumPy copies the product into it.
         scores = buffer[: len(rows) * len(columns)].reshape(len(rows), len(columns))
@@ -65,7 +77,9 @@ def strongest_pairs(
                 cosines = cosines - shifts[i] - shifts[j]
         best = (cosines > least) & (i < j)
         best = best if allowed is None else best & in_blocks(allowed, i, j)
-        pairs.append((i[best].astype(np.int32), j[best].astype(np.int32), cosines[best]))
+        pairs.append(
+            (i[best].astype(np.int32), j[best].astype(np.int32), cosines[best])
+        )
         count += len(pairs[-1][0])
         if count > 2 * MOST_PAIRS:
             sides = [np.concatenate(side) for side in zip(*pairs)]
@@ -79,17 +93,20 @@ def strongest_pairs(
 def upper_bounds(vectors: np.ndarray, threshold: float) -> np.ndarray | None:
     """Shorter vectors, float32 [n, k + 1], whose products are at least those of `vectors`, rounding aside.
 
-    Turned to the principal axes of a sample, the first k numbers hold most of a vector; of the others only
-    the length r is kept. By Cauchy and Schwarz a product is at most that of the first k numbers plus
-    r * r', which is the product of the vectors with r as their last number. None where that would leave
-    more than one in a thousand of the sample's pairs, or the list or its vectors are short.
+    Turned to the principal axes of a sample, the first k numbers hold most of a vector;
+    of the others only the length r is kept. By Cauchy and Schwarz a product is at most
+    that of the first k numbers plus r * r', which is the product of the vectors with r
+    as their last number. None where that would leave more than one in a thousand of the
+    sample's pairs, or the list or its vectors are short.
     """
     n, d = vectors.shape
     if n < SAMPLE or d < 16:
         return None
     some = vectors[np.arange(0, n, n // SAMPLE)[:SAMPLE]]
     _, axes = np.linalg.eigh((some.T @ some).astype(np.float64))
-    axes = np.ascontiguousarray(axes[:, ::-1], np.float32)  # [d, d], the strongest first
+    axes = np.ascontiguousarray(
+        axes[:, ::-1], np.float32
+    )  # [d, d], the strongest first
 
     def shortened(rows: np.ndarray, width: int) -> np.ndarray:
         turned = rows @ axes
@@ -115,11 +132,12 @@ def average_linkage(
 ) -> np.ndarray:
     """The group of each question, int64 [n] from 0, where groups are joined down to a mean cosine.
 
-    The groups are those of ``scipy.cluster.hierarchy.linkage(vectors, "average", "cosine")`` (UPGMA:
-    Sokal and Michener, 1958), which keeps all pairs in memory and joins the most similar groups, again and
-    again. Here all groups that are each other's most similar are joined at once. The result is the same,
-    since the mean with a union is never above the better of the means with its parts (Murtagh, 1983);
-    with `apart` or `decide` another order of joins may give other groups.
+    The groups are those of ``scipy.cluster.hierarchy.linkage(vectors, "average",
+    "cosine")`` (UPGMA: Sokal and Michener, 1958), which keeps all pairs in memory and
+    joins the most similar groups, again and again. Here all groups that are each
+    other's most similar are joined at once. The result is the same, since the mean with
+    a union is never above the better of the means with its parts (Murtagh, 1983); with
+    `apart` or `decide` another order of joins may give other groups.
 
     Args:
       vectors: float32 [n, d], of length 1.
@@ -141,7 +159,9 @@ def average_linkage(
     sums, sizes = vectors[first], np.bincount(labels)
     rest = np.delete(np.arange(len(labels)), first)
     np.add.at(sums, labels[rest], vectors[rest])
-    shift_sums = None if shifts is None else np.bincount(labels, shifts).astype(np.float32)
+    shift_sums = (
+        None if shifts is None else np.bincount(labels, shifts).astype(np.float32)
+    )
 
     def key(i: np.ndarray, j: np.ndarray) -> np.ndarray:
         return np.minimum(i, j) * len(sizes) + np.maximum(i, j)
@@ -150,7 +170,9 @@ def average_linkage(
         never = key(*labels[apart].T)
         may = ~np.isin(key(i, j), never)
         if decide is not None:
-            may[may] = in_blocks(lambda a, b: decide(means(a), means(b)), i[may], j[may])
+            may[may] = in_blocks(
+                lambda a, b: decide(means(a), means(b)), i[may], j[may]
+            )
         return may
 
     def means(rows: np.ndarray) -> np.ndarray:
@@ -158,7 +180,9 @@ def average_linkage(
 
     def mean_cosines(i: np.ndarray, j: np.ndarray) -> np.ndarray:
         cosines = np.vecdot(sums[i], sums[j]) / (sizes[i] * sizes[j])
-        return cosines if shift_sums is None else cosines - mean_shifts(i) - mean_shifts(j)
+        return (
+            cosines if shift_sums is None else cosines - mean_shifts(i) - mean_shifts(j)
+        )
 
     def mean_shifts(rows: np.ndarray) -> np.ndarray:
         return shift_sums[rows] / sizes[rows].astype(np.float32)
@@ -166,8 +190,8 @@ def average_linkage(
     random = np.random.default_rng(0)
     least = np.inf
     while least > threshold:
-        # The best of too many pairs decide the joins down to the last of them; then again, with the
-        # groups of that moment.
+        # The best of too many pairs decide the joins down to the last of them; then
+        # again, with the groups of that moment.
         groups = sums if len(sums) == len(vectors) else means(np.arange(len(sums)))
         own = None if shifts is None else mean_shifts(np.arange(len(sums)))
         i, j, cosines, least = strongest_pairs(groups, threshold, allowed, own)
@@ -199,7 +223,11 @@ def average_linkage(
 
 
 def _each_others_best(
-    i: np.ndarray, j: np.ndarray, cosines: np.ndarray, count: int, random: np.random.Generator
+    i: np.ndarray,
+    j: np.ndarray,
+    cosines: np.ndarray,
+    count: int,
+    random: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The pairs of which each is the other's most similar, a group in one of them; equal ones by lot."""
     best = np.full(count, -np.inf, cosines.dtype)

@@ -1,10 +1,11 @@
 """Local scaling: a cosine less what both texts have in common with their neighbours.
 
-``cosine(a, b) - w * (r(a) + r(b)) / 2``, where r is the mean cosine of a text with its ten nearest in the
-list (CSLS: Conneau et al., 2018). Requests by form, such as "Licence for Visio" and "Licence for Figma",
-lie close to each other without being duplicates; their r is high, and with a weight w they come later.
-Copies (a cosine above `COPY`) do not count in r: an incident that is reported twenty times in the same
-words stays one group.
+``cosine(a, b) - w * (r(a) + r(b)) / 2``, where r is the mean cosine of a text with its
+ten nearest in the list (CSLS: Conneau et al., 2018). Requests by form, such as "Licence
+for Visio" and "Licence for Figma", lie close to each other without being duplicates;
+their r is high, and with a weight w they come later. Copies (a cosine above `COPY`) do
+not count in r: an incident that is reported twenty times in the same words stays one
+group.
 """
 
 from __future__ import annotations
@@ -20,18 +21,19 @@ NEAREST = 10  # texts whose mean cosine is r
 COPY = 0.97  # Above this cosine a text is a copy, and no neighbour.
 SAMPLE = 2048  # texts that show which weight a list needs
 LEAST = 100  # texts; ten are a large part of a shorter list, which has the weight 0
-# A list's nearest texts are this far on the way from the tenth nearest to a copy, on average: help desks'
-# exports 0.20 to 0.34, lists of Quora's pairs 0.44 to 0.56, hand-written lists 0.34 to 0.60. Below it a
-# weight of 1 lifts average precision (exports +0.03 to +0.17); above it hardly, and on Quora it costs 0.1.
+# A list's nearest texts are this far on the way from the tenth nearest to a copy, on
+# average: help desks' exports 0.20 to 0.34, lists of Quora's pairs 0.44 to 0.56,
+# hand-written lists 0.34 to 0.60. Below it a weight of 1 lifts average precision
+# (exports +0.03 to +0.17); above it hardly, and on Quora it costs 0.1.
 ALONE = 0.35
 
 
 def nearest_cosines(vectors: np.ndarray, texts: np.ndarray) -> np.ndarray:
     """The `NEAREST` largest cosines of texts with a list, float32 [texts, at most 10], falling.
 
-    `vectors` are the list's, float32 [n, d], and `texts` those of the texts, float32 [m, d], all of
-    length 1.
-    Copies do not count, and so a text of the list itself does not. Where there are fewer, NaN follows.
+    `vectors` are the list's, float32 [n, d], and `texts` those of the texts, float32
+    [m, d], all of length 1. Copies do not count, and so a text of the list itself does
+    not. Where there are fewer, NaN follows.
     """
     n = len(vectors)
     depth = min(NEAREST, max(1, n - 1))
@@ -75,7 +77,8 @@ def local_means(vectors: np.ndarray, texts: np.ndarray | None = None) -> np.ndar
 def list_weight(vectors: np.ndarray) -> float:
     """The weight of a list without answers: 1 where most texts have many others nearly as near.
 
-    `vectors` are float32 [n, d]; a sample of 2,048 is compared with all. Of fewer than 100 texts it is 0.
+    `vectors` are float32 [n, d]; a sample of 2,048 is compared with all. Of fewer than
+    100 texts it is 0.
     """
     if len(vectors) < LEAST:
         return 0.0
@@ -99,10 +102,13 @@ def ranking_weight(detector: Any, vectors: np.ndarray) -> float:
     return list_weight(vectors) if fitted is None else float(fitted)
 
 
-def scaled(vectors: np.ndarray, rows: np.ndarray, cosines: np.ndarray, weight: Any) -> np.ndarray:
+def scaled(
+    vectors: np.ndarray, rows: np.ndarray, cosines: np.ndarray, weight: Any
+) -> np.ndarray:
     """The cosines of pairs of a list less local scaling, float32 [..., pairs].
 
-    `vectors` are the list's, `rows` int64 [pairs, 2], and `weight` a number or numbers [..., 1].
+    `vectors` are the list's, `rows` int64 [pairs, 2], and `weight` a number or numbers
+    [..., 1].
     """
     ends, places = np.unique(rows, return_inverse=True)
     means = local_means(vectors, vectors[ends])[places.reshape(rows.shape)].mean(axis=1)

@@ -51,7 +51,9 @@ __all__ = ["Added", "Hit", "QuestionIndex", "Snapshot"]
 
 
 def _as_compared(
-    questions: list[str], compared: Sequence[str] | None, reading: Mapping[str, Any] | None
+    questions: list[str],
+    compared: Sequence[str] | None,
+    reading: Mapping[str, Any] | None,
 ) -> list[str]:
     """What is compared of questions: as given, or without what the index's list repeats."""
     if compared is None:
@@ -104,10 +106,10 @@ def steady(method: Callable) -> Callable:
 class QuestionIndex(AbstractContextManager["QuestionIndex"]):
     """Questions encoded once and searched many times; threads and processes may share it.
 
-    Ids are text; whole numbers become their decimal text. What another process changes in the file, the
-    next search sees; of a file that was exchanged for another one it sees the new one, or raises a
-    CheckpointError. Searches do not wait for changes. Close an index that has a file, or use it in a
-    ``with`` block.
+    Ids are text; whole numbers become their decimal text. What another process changes
+    in the file, the next search sees; of a file that was exchanged for another one it
+    sees the new one, or raises a CheckpointError. Searches do not wait for changes.
+    Close an index that has a file, or use it in a ``with`` block.
     """
 
     def __init__(self, detector: DuplicateDetector, file: IndexFile, view: View):
@@ -164,10 +166,12 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
             answers go.
           show_progress: show a bar while questions are encoded.
 
-        DataError for a question that is not text or has no words, and for ids that are not all different;
-        ArgumentError for ids or columns of another number, and without `overwrite` for a file that is
-        there, also one that another process makes meanwhile; CheckpointError where the file cannot be
-        written or holds something else, or the model's encoder is an object in Python, which no file names.
+        DataError for a question that is not text or has no words, and for ids that are
+        not all different; ArgumentError for ids or columns of another number, and
+        without `overwrite` for a file that is there, also one that another process
+        makes meanwhile; CheckpointError where the file cannot be written or holds
+        something else, or the model's encoder is an object in Python, which no file
+        names.
         """
         if not isinstance(detector, DuplicateDetector):
             model, detector = detector, DuplicateDetector.load(detector)
@@ -186,16 +190,21 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
                 # What is in memory is not stored a second time.
                 stored = path is not None
                 _, state = rows_of.insert(db, questions, ids, columns, vectors, stored)
-            return cls(detector, file, View(file.opened, file.committed, {}, detector, state))
+            return cls(
+                detector, file, View(file.opened, file.committed, {}, detector, state)
+            )
 
     @classmethod
     @steady
     def open(
-        cls, path: str | os.PathLike, detector: DuplicateDetector | str | os.PathLike | None = None
+        cls,
+        path: str | os.PathLike,
+        detector: DuplicateDetector | str | os.PathLike | None = None,
     ) -> QuestionIndex:
         """Opens the file of an index; CheckpointError: missing, damaged, or made by another model.
 
-        `detector` is its model, or the path of that; the model that the file names where None.
+        `detector` is its model, or the path of that; the model that the file names
+        where None.
         """
         with IndexFile(path).closed_by_errors() as file:
             with ThreadPoolExecutor(1) as pool, file.transaction() as db:
@@ -218,11 +227,13 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
     ) -> Added:
         """Adds questions, all or none; they are on disk when it returns.
 
-        A question that is stored under its id with the same text and columns is skipped; another text, or
-        other columns, replace the stored ones. Without ids a question is skipped where a stored one has
-        the same text but for case, blanks and quotes; the others get the next free numbers. Where the
-        index has groups, each new question joins the one that fits best. `compared` is that of `build`;
-        where it is None, what the index's own list repeats is left out. Errors are those of `build`.
+        A question that is stored under its id with the same text and columns is
+        skipped; another text, or other columns, replace the stored ones. Without ids a
+        question is skipped where a stored one has the same text but for case, blanks
+        and quotes; the others get the next free numbers. Where the index has groups,
+        each new question joins the one that fits best. `compared` is that of `build`;
+        where it is None, what the index's own list repeats is left out. Errors are
+        those of `build`.
         """
         texts = [questions] if isinstance(questions, str) else questions
         questions, ids, columns = rows_of.checked(texts, ids, columns)
@@ -237,11 +248,15 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         read = _as_compared(questions, compared, view.facts["reading"])
         encode(new)
         with self._moment(change=True) as (db, _):
-            new, replaced, changed, known = rows_of.compared(db, questions, ids, columns)
+            new, replaced, changed, known = rows_of.compared(
+                db, questions, ids, columns
+            )
             encode(new)  # Others may have removed some since.
             rows_of.delete(db, replaced)
             db.executemany("update question set columns = ? where row = ?", changed)
-            some = [part and [part[at] for at in new] for part in (questions, ids, columns)]
+            some = [
+                part and [part[at] for at in new] for part in (questions, ids, columns)
+            ]
             new_ids, _ = rows_of.insert(db, *some, [vectors[at] for at in new])
             if replaced:
                 stored_groups.forget_removed(db)
@@ -252,13 +267,18 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
 
     @steady
     def remove(self, ids: Iterable[str | int]) -> int:
-        """Removes questions by their ids; returns how many. With an unknown id (ArgumentError) none."""
+        """Removes questions by their ids; returns how many.
+
+        With an unknown id (ArgumentError) none.
+        """
         is_one = isinstance(ids, (str, bytes)) or not np.iterable(ids)
         ids = set(map(rows_of.as_id, [ids] if is_one else ids))
         with self._moment(change=True) as (db, _):
             row_of = {i: row for row, i, *_ in rows_of.rows_where(db, "id", ids)}
             for i in ids - row_of.keys():
-                raise ArgumentError(f"There is no question with the id {i!r} in the index.")
+                raise ArgumentError(
+                    f"There is no question with the id {i!r} in the index."
+                )
             rows_of.delete(db, row_of.values())
             stored_groups.forget_removed(db)
         return len(ids)
@@ -267,8 +287,8 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
     def set_threshold(self, fit: Mapping[str, Any]) -> None:
         """Stores a threshold and a calibration of the index's own; {} brings back those of the model.
 
-        `fit` is as `siamese.evaluation.thresholds.FittedThreshold.to_dict` makes it. Stored groups go: the
-        next call of `grouped` makes them by the new threshold.
+        `fit` is as `siamese.evaluation.thresholds.FittedThreshold.to_dict` makes it.
+        Stored groups go: the next call of `grouped` makes them by the new threshold.
         """
         with self._moment(change=True) as (db, _):
             write_settings(db, fit=json_value(fit), grouping=None)
@@ -288,24 +308,34 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
     # ---- Groups and answers ----
 
     @steady
-    def grouped(self, threshold: float | None = None, *, regroup: bool = False) -> Snapshot:
+    def grouped(
+        self, threshold: float | None = None, *, regroup: bool = False
+    ) -> Snapshot:
         """The groups of duplicates, with the questions and vectors of the same moment.
 
-        They are as those of `siamese.duplicate_groups`. The first call makes and stores them,
-        and `add` extends them; `regroup` makes them again. A pair that was answered "duplicate" shares a
-        group, and a pair that was answered "different" never does. Questions without any word that the
-        model knows are in no group but by an answer. The threshold is that of the stored groups where it is
-        None, else the index's own. ArgumentError where the stored ones were made with another threshold.
+        They are as those of `siamese.duplicate_groups`. The first call makes and stores
+        them, and `add` extends them; `regroup` makes them again. A pair that was
+        answered "duplicate" shares a group, and a pair that was answered "different"
+        never does. Questions without any word that the model knows are in no group but
+        by an answer. The threshold is that of the stored groups where it is None, else
+        the index's own. ArgumentError where the stored ones were made with another
+        threshold.
         """
         for _ in attempts(5, pause=0):
             with self._moment() as (db, view):
-                state, detector, stored = view.state, view.detector, view.facts.get("grouping")
+                state, detector, stored = (
+                    view.state,
+                    view.detector,
+                    view.facts.get("grouping"),
+                )
                 if stored and not regroup:
                     linked, cut = stored_groups.read_labels(db, state, threshold)
                     return stored_groups.snapshot(db, state, detector, linked, cut)
                 texts = rows_of.texts_of(db, state)
                 if self._file.read_only:
-                    linked, cut = stored_groups.linked(state, texts, detector, threshold)
+                    linked, cut = stored_groups.linked(
+                        state, texts, detector, threshold
+                    )
                     return stored_groups.snapshot(db, state, detector, linked, cut)
             linked, cut = stored_groups.linked(state, texts, detector, threshold)
             with self._moment(change=True) as (db, view):
@@ -331,22 +361,28 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
     def add_answers(self, pairs: Any, *, forget: bool = False) -> int:
         """Stores your answers to pairs, `QuestionPairs`; they bind the groups. Returns how many it took.
 
-        An answer holds for all questions that have these texts but for case, blanks and quotes, also for
-        those that are added later, and replaces an earlier one to the same pair. A pair is left out where
-        the index lacks one of its questions. With `forget` the answers to these pairs are removed instead.
-        DataError where answers contradict each other; none of the pairs is stored then.
+        An answer holds for all questions that have these texts but for case, blanks and
+        quotes, also for those that are added later, and replaces an earlier one to the
+        same pair. A pair is left out where the index lacks one of its questions. With
+        `forget` the answers to these pairs are removed instead. DataError where answers
+        contradict each other; none of the pairs is stored then.
         """
         with self._moment(change=True) as (db, _):
             return stored_groups.add_answers(db, pairs, forget)
 
     @steady
     def change_answer(
-        self, question1: str, question2: str, is_duplicate: bool | None, before: bool | None
+        self,
+        question1: str,
+        question2: str,
+        is_duplicate: bool | None,
+        before: bool | None,
     ) -> bool | None:
         """Changes the answer to one pair if it still is `before`; returns the answer at the end.
 
-        None stands for no answer. So two people who answer at once never replace, or take back, each
-        other's answer: another value than `is_duplicate` comes back. Errors are those of `add_answers`.
+        None stands for no answer. So two people who answer at once never replace, or
+        take back, each other's answer: another value than `is_duplicate` comes back.
+        Errors are those of `add_answers`.
         """
         with self._moment(change=True) as (db, _):
             pair = (question1, question2)
@@ -412,7 +448,11 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         """
         k = whole_number(k, "k", 1)
         one_of(mode, "mode", MODES)
-        asked = [questions] if isinstance(questions, str) else text_list(questions, "search")
+        asked = (
+            [questions]
+            if isinstance(questions, str)
+            else text_list(questions, "search")
+        )
         read = self._view.facts["reading"]
         queries = self._model.encode(_as_compared(asked, None, read))
         words = [[] if mode == "vectors" else words_in(text) for text in asked]
@@ -425,11 +465,15 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
                     read = view.facts["reading"]
                     queries = self._model.encode(_as_compared(asked, None, read))
                 stems = rows_of.stem_numbers(db, words)
-                if attempt.last:  # Changes come faster than it ranks: within one moment.
+                if (
+                    attempt.last
+                ):  # Changes come faster than it ranks: within one moment.
                     rankings = [*ranked(state, queries, stems, k, mode, weight)]
                     by_row = rows_of.hits_of(db, state, rankings)
                     if by_row is None:
-                        raise sqlite3.DatabaseError("it has vectors of questions that it lacks")
+                        raise sqlite3.DatabaseError(
+                            "it has vectors of questions that it lacks"
+                        )
                     break
             rankings = [*ranked(state, queries, stems, k, mode, weight)]
             with self._moment() as (db, view):
@@ -438,7 +482,9 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
                     break  # Else a question was removed meanwhile.
         answers = []
         for places, query, text in zip(rankings, queries, asked):
-            entries = [rows_of.entry(by_row[row]) for row in state.rows[places].tolist()]
+            entries = [
+                rows_of.entry(by_row[row]) for row in state.rows[places].tolist()
+            ]
             judged = detector.judged(state.vectors[places], query[None], threshold)
             rows = zip(entries, judged)
             hits = [Hit(e["id"], e["question"], *own, e["columns"]) for e, own in rows]
@@ -448,13 +494,17 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
     def export(self, path: str | os.PathLike, *, overwrite: bool = False) -> int:
         """Writes the questions as a Parquet file, for engines beyond one machine; returns how many.
 
-        Its columns: ``id`` and ``question`` (text), the columns that the questions have (text; of a taken
-        name with ``column_`` before it) and ``vector`` (a list of d float32). It needs pyarrow.
-        ArgumentError for a file that is there without `overwrite`, that is the index itself, or that cannot
-        be written.
+        Its columns: ``id`` and ``question`` (text), the columns that the questions have
+        (text; of a taken name with ``column_`` before it) and ``vector`` (a list of d
+        float32). It needs pyarrow. ArgumentError for a file that is there without
+        `overwrite`, that is the index itself, or that cannot be written.
         """
         own = self._file.path
-        if own and all(map(os.path.exists, (own, path))) and os.path.samefile(own, path):
+        if (
+            own
+            and all(map(os.path.exists, (own, path)))
+            and os.path.samefile(own, path)
+        ):
             raise ArgumentError(f"{path} is the index itself. Name another output.")
         entries, vectors, *_ = self.snapshot()
         return rows_of.export_parquet(path, entries, vectors, overwrite)
@@ -473,7 +523,9 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
                 yield db, view
                 if change:
                     view = self._read(db, view.state)
-                    facts = stored_groups.extend(db, view.state, view.detector, view.facts)
+                    facts = stored_groups.extend(
+                        db, view.state, view.detector, view.facts
+                    )
                     view = view._replace(facts=facts)
             if change:
                 with file.lock:  # It need not be read again.
@@ -488,7 +540,9 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         # Of another file the same numbers of rows may be other questions.
         ancestor = "select count(*) from change where token = ?"
         is_later = db.execute(ancestor, (view.token,)).fetchone()[0]
-        return self._read(db, view.state if is_later else State.of(self._model.output_size))
+        return self._read(
+            db, view.state if is_later else State.of(self._model.output_size)
+        )
 
     def _read(self, db: Any, state: State) -> View:
         """Settings and questions of the file, in a transaction; `state` is of an earlier moment."""
@@ -507,5 +561,9 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
             try:
                 detector = detector.with_fit(facts["fit"])
             except SiameseError as error:
-                raise sqlite3.DatabaseError(f"its threshold or calibration: {error}") from error
-        return View(self._file.opened, token_of(db), facts, detector, state.followed(db))
+                raise sqlite3.DatabaseError(
+                    f"its threshold or calibration: {error}"
+                ) from error
+        return View(
+            self._file.opened, token_of(db), facts, detector, state.followed(db)
+        )

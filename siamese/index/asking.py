@@ -1,8 +1,8 @@
 """Which pairs of a list to ask about, and which of them are duplicates by the answers.
 
-All pairs of a list are put in their order, the most similar first; the place of a pair is its rank, from 0.
-How many of the pairs at a rank are duplicates falls fast among the first and slowly later, so ranks are
-compared by the logarithm: see `depth_of`.
+All pairs of a list are put in their order, the most similar first; the place of a pair
+is its rank, from 0. How many of the pairs at a rank are duplicates falls fast among the
+first and slowly later, so ranks are compared by the logarithm: see `depth_of`.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def depth_of(ranks: Any) -> np.ndarray:
 def duplicate_share(ranks: Any, labels: Any, count: int) -> np.ndarray:
     """The share of duplicates at each of the ranks 0 to count - 1, float64 [count].
 
-    It is the mean of the answers near the rank, weighed by a normal kernel of `depth_of` (Nadaraya, 1964;
-    Watson, 1964). `ranks` are those of the answered pairs, [n], and `labels` say whether they are
-    duplicates, bool or 0/1 [n].
+    It is the mean of the answers near the rank, weighed by a normal kernel of
+    `depth_of` (Nadaraya, 1964; Watson, 1964). `ranks` are those of the answered pairs,
+    [n], and `labels` say whether they are duplicates, bool or 0/1 [n].
     """
     labels = np.asarray(labels, np.float64)
     grid = np.unique(np.geomspace(1, count, GRID).round()) - 1
@@ -79,12 +79,15 @@ def log_likelihood(ranks: Any, labels: Any) -> float:
     return float(np.sum(np.where(labels > 0, np.log(share), np.log(1 - share))))
 
 
-def next_rank(ranks: Any, labels: Any, count: int, left: np.ndarray, start: float = 0.0) -> int:
+def next_rank(
+    ranks: Any, labels: Any, count: int, left: np.ndarray, start: float = 0.0
+) -> int:
     """Which pair to ask about next: one of the ranks that are `left`, int64 [m], rising.
 
-    First each band of the ranks 0 to count - 1 is asked about once, then pairs near the cut that the
-    answers give. Until five answers are yes, every second pair comes from above it. `start`, 0 to 1, is
-    another beginning of the sequence that chooses among equally good ones.
+    First each band of the ranks 0 to count - 1 is asked about once, then pairs near the
+    cut that the answers give. Until five answers are yes, every second pair comes from
+    above it. `start`, 0 to 1, is another beginning of the sequence that chooses among
+    equally good ones.
     """
     ranks = np.asarray(ranks)
     among = (GOLDEN * len(ranks) + start) % 1
@@ -107,6 +110,8 @@ def shown(question1: str, question2: str) -> list[str]:
     sides = [" ".join(text.split())[:CHARACTERS] for text in (question1, question2)]
     known = [set(folded(side).split()) for side in sides]
     return [
-        " ".join(word if folded(word) in other else f"[{word}]" for word in side.split())
+        " ".join(
+            word if folded(word) in other else f"[{word}]" for word in side.split()
+        )
         for side, other in zip(sides, reversed(known))
     ]

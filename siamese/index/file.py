@@ -1,13 +1,14 @@
 """The file of a question index: one SQLite database in WAL mode; no pickle.
 
-A change is one transaction. Readers see one moment, and do not wait for writers. A killed writer leaves the
-file as it was before.
+A change is one transaction. Readers see one moment, and do not wait for writers. A
+killed writer leaves the file as it was before.
 
-Each change draws a number, the token, writes it to the first page and adds it to the table ``change``. It
-names the content: a reader learns by it that another process has written. And it binds the file to its
-``-wal``: the token in the file's own bytes must be one of those since the `base` of the last change, the
-token that those bytes had then. Of a file that was exchanged it is none of them; SQLite would write the
-changes in ``-wal`` into it.
+Each change draws a number, the token, writes it to the first page and adds it to the
+table ``change``. It names the content: a reader learns by it that another process has
+written. And it binds the file to its ``-wal``: the token in the file's own bytes must
+be one of those since the `base` of the last change, the token that those bytes had
+then. Of a file that was exchanged it is none of them; SQLite would write the changes in
+``-wal`` into it.
 """
 
 from __future__ import annotations
@@ -36,11 +37,17 @@ APPLICATION, VERSION = 0x7369616D, 9  # "siam"
 TOKENS = 1 << 24
 MOST_ROWS = 1 << 60
 LARGEST = 1 << 20  # numbers of a vector
-KEPT_TOKENS = 1000  # at least; a reader that misses more changes reads the whole file again
+KEPT_TOKENS = (
+    1000  # at least; a reader that misses more changes reads the whole file again
+)
 COPYING = 2.0  # seconds after which a file that was written to should be whole
 PATIENCE = 60.0  # seconds of waiting for another process
 STEP = 0.2  # seconds of one attempt; Ctrl-C has its effect after it
-OPTIONS: dict[str, Any] = {"isolation_level": None, "check_same_thread": False, "timeout": STEP}
+OPTIONS: dict[str, Any] = {
+    "isolation_level": None,
+    "check_same_thread": False,
+    "timeout": STEP,
+}
 # A changed text gets a new row: a row's text and vector never change.
 # A group whose first question is removed goes to its next one.
 # An answer holds for all questions of two folded texts, of which the lesser is `one`.
@@ -66,9 +73,7 @@ end""",
 MAKE = "Make one: siamese index build FILE."
 REMAKE = "Delete it, and make it again: siamese index build FILE."
 NO_INDEX = f"it holds no index: an index is one file. {MAKE}"
-REMOVED = (
-    "was removed. Put it back; or stop what uses it, and build it again: siamese index build FILE."
-)
+REMOVED = "was removed. Put it back; or stop what uses it, and build it again: siamese index build FILE."
 JOURNAL = bytes.fromhex("d9d505f920a163d7")  # the beginning of a rollback journal
 DISK_FULL = "the disk is full"
 FULL = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")
@@ -76,17 +81,31 @@ MIXTURE = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")  # of two files
 READ_ONLY = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
 # Beginnings of an error's name, and what to say.
 PROBLEMS = (
-    ("SQLITE_BUSY", "another process has been writing to it for a minute. Try again later."),
+    (
+        "SQLITE_BUSY",
+        "another process has been writing to it for a minute. Try again later.",
+    ),
     (FULL, f"{DISK_FULL}. Free some space, or choose another directory."),
-    (READ_ONLY, "it cannot be written there. Change the permissions, or copy it elsewhere."),
+    (
+        READ_ONLY,
+        "it cannot be written there. Change the permissions, or copy it elsewhere.",
+    ),
     ("SQLITE_NOTADB", NO_INDEX),
-    ("SQLITE_CONSTRAINT", "a change contradicts what it holds ({}). Nothing was changed."),
-    ("SQLITE_IOERR", "the disk reports an error ({}). Check the disk and its free space."),
+    (
+        "SQLITE_CONSTRAINT",
+        "a change contradicts what it holds ({}). Nothing was changed.",
+    ),
+    (
+        "SQLITE_IOERR",
+        "the disk reports an error ({}). Check the disk and its free space.",
+    ),
     ("", f"it is damaged ({{}}), or not yet copied whole. If it stays so: {REMAKE}"),
 )
 
 
-_open_files: dict[Any, int] = {}  # the descriptors of files beside which there was a journal
+_open_files: dict[
+    Any, int
+] = {}  # the descriptors of files beside which there was a journal
 
 
 class Unsteady(CheckpointError):
@@ -110,7 +129,9 @@ def _is_whole(value: Any, least: int = 0) -> bool:
 
 def _is_encoder(value: Any) -> bool:
     return value is None or (
-        isinstance(value, dict) and _is_text(value.get("name")) and "fingerprint" in value
+        isinstance(value, dict)
+        and _is_text(value.get("name"))
+        and "fingerprint" in value
     )
 
 
@@ -133,7 +154,9 @@ def _is_reading(value: Any) -> bool:
         return False
     counts = known.get("repeated", {})
     names = {field.name for field in fields(Repeated)}
-    if not names.issuperset(counts) or not all(isinstance(own, dict) for own in counts.values()):
+    if not names.issuperset(counts) or not all(
+        isinstance(own, dict) for own in counts.values()
+    ):
         return False
     return all(_is_whole(count) for own in counts.values() for count in own.values())
 
@@ -169,10 +192,14 @@ def settings(db: sqlite3.Connection) -> dict[str, Any]:
         try:
             values[name] = json.loads(text)
         except (ValueError, TypeError, RecursionError) as error:
-            raise sqlite3.DatabaseError(f"its setting {name!s:.40} is no JSON") from error
+            raise sqlite3.DatabaseError(
+                f"its setting {name!s:.40} is no JSON"
+            ) from error
     for name, is_right in SETTINGS.items():
         if (name in ALWAYS or name in values) and not is_right(values.get(name)):
-            raise sqlite3.DatabaseError(f"its setting {name} is {values.get(name)!r:.40}")
+            raise sqlite3.DatabaseError(
+                f"its setting {name} is {values.get(name)!r:.40}"
+            )
     return values
 
 
@@ -185,7 +212,9 @@ def write_settings(db: sqlite3.Connection, **values: Any) -> None:
 def last_row(db: sqlite3.Connection) -> int:
     """The last row that a question has had; 0 where there was none."""
     query = "select max(seq), (select max(row) from question) from sqlite_sequence"
-    numbers = [number for number in db.execute(query).fetchone() if isinstance(number, int)]
+    numbers = [
+        number for number in db.execute(query).fetchone() if isinstance(number, int)
+    ]
     last = max(numbers, default=0)
     if last > MOST_ROWS:
         raise sqlite3.DatabaseError(f"its last row is {last}")
@@ -218,7 +247,9 @@ def token_of(db: sqlite3.Connection) -> int:
 def tokens_in(db: sqlite3.Connection) -> dict[int, int]:
     """The tokens that the file's own bytes may have, with the numbers of their changes."""
     query = "select token, number from change where number >= ({})"
-    return dict(db.execute(query.format("select base from change order by number desc limit 1")))
+    return dict(
+        db.execute(query.format("select base from change order by number desc limit 1"))
+    )
 
 
 class Marks(NamedTuple):
@@ -247,7 +278,10 @@ def size_of(path: str) -> int:
 
 
 def start_of(path: str) -> bytes:
-    """The first bytes of a database. It stays open: closing it would take the process's locks away."""
+    """The first bytes of a database.
+
+    It stays open: closing it would take the process's locks away.
+    """
     name = inode(path)
     with contextlib.suppress(OSError):
         if name not in _open_files:
@@ -259,11 +293,13 @@ def start_of(path: str) -> bytes:
 class IndexFile:
     """The database of an index: a connection that reads, and another one that writes.
 
-    The database is in memory where the path is None; there one connection does both. CheckpointError for a
-    file that is missing (without `create`), no index, damaged or of another version.
+    The database is in memory where the path is None; there one connection does both.
+    CheckpointError for a file that is missing (without `create`), no index, damaged or
+    of another version.
 
-    Who holds `lock` uses the reader, and who holds `change_lock` the writer. A process whose file was
-    exchanged under it opens the new one (`opened` counts that), or raises a CheckpointError.
+    Who holds `lock` uses the reader, and who holds `change_lock` the writer. A process
+    whose file was exchanged under it opens the new one (`opened` counts that), or
+    raises a CheckpointError.
     """
 
     def __init__(self, path: str | os.PathLike | None, *, create: bool = False):
@@ -279,7 +315,10 @@ class IndexFile:
         self._closed = False
         self._alone = False  # SQLite reads the file without locks and without -wal.
         self._marks: Marks | None = None
-        self._tokens: tuple[int, dict[int, int]] = (-1, {})  # a content, and its `tokens_in`
+        self._tokens: tuple[int, dict[int, int]] = (
+            -1,
+            {},
+        )  # a content, and its `tokens_in`
         self._own_number = 0  # of the change that the file's own bytes have
         self._own: int | None = None  # the token that they had
         self._written: tuple[int, int] | None = None  # when they had these marks
@@ -328,7 +367,8 @@ class IndexFile:
                 try:
                     return self._open_shared(create)
                 except sqlite3.Error as error:
-                    # SQLite needs 32 kB beside the file for readers that share it with writers.
+                    # SQLite needs 32 kB beside the file for readers that share it with
+                    # writers.
                     if create or getattr(error, "sqlite_errorname", "") not in FULL:
                         raise
                     self._abandon()
@@ -390,7 +430,9 @@ class IndexFile:
         """Opens a reader where nothing can be written: with locks where a writer has made them."""
         before = inode(self.path)
         wal, shm = f"{self._place}-wal", f"{self._place}-shm"
-        with_locks = self.read_only != DISK_FULL and os.path.exists(wal) and os.path.exists(shm)
+        with_locks = (
+            self.read_only != DISK_FULL and os.path.exists(wal) and os.path.exists(shm)
+        )
         not_closed = Unsteady(
             f"{self.path} was not closed, and {self.read_only}: open the index once where it can be "
             "written."
@@ -467,7 +509,9 @@ class IndexFile:
         except OSError:
             raise CheckpointError(f"{self.path} {REMOVED}") from None
         beside = inode(f"{self._place}-wal"), inode(f"{self._place}-shm")
-        return Marks((stat.st_dev, stat.st_ino), beside, (stat.st_size, stat.st_mtime_ns))
+        return Marks(
+            (stat.st_dev, stat.st_ino), beside, (stat.st_size, stat.st_mtime_ns)
+        )
 
     def _own_token(self) -> int | None:
         """The token in the file's own bytes, without -wal; None where the file is not whole.
@@ -490,7 +534,8 @@ class IndexFile:
             begin_reading(reader)
             with reader:
                 token = token_of(reader)
-                # Of a content that was known SQLite may have the pages of a former file in memory.
+                # Of a content that was known SQLite may have the pages of a former file
+                # in memory.
                 if token != self._tokens[0]:
                     self._tokens = token, tokens_in(reader)
         except sqlite3.DatabaseError as error:
@@ -498,7 +543,9 @@ class IndexFile:
                 raise
             return False
         number = self._tokens[1].get(own, -1)
-        if number < self._own_number:  # An older copy of the same index is another file, too.
+        if (
+            number < self._own_number
+        ):  # An older copy of the same index is another file, too.
             return False
         self._own_number = number
         self._own, self._written = own, written
@@ -507,7 +554,9 @@ class IndexFile:
     def _exchanged(self) -> Exception:
         wal = f"{self.path}-wal"
         if not size_of(f"{self._place}-wal"):
-            return sqlite3.DatabaseError("its first page is not that of its last change")
+            return sqlite3.DatabaseError(
+                "its first page is not that of its last change"
+            )
         return CheckpointError(
             f"{self.path} is not the file that {wal} belongs to: it was exchanged while it was in use, or "
             f"after a kill. Stop what uses it, and delete {wal} and {self.path}-shm, which hold changes of "
@@ -541,7 +590,9 @@ class IndexFile:
     def _is_known(self, look: bool = False) -> bool:
         """Whether the file is the one that was opened; where it was written to, a `look` decides."""
         now = self._marks_now()
-        if self._marks is None or self.read_only == DISK_FULL:  # There may be space again.
+        if (
+            self._marks is None or self.read_only == DISK_FULL
+        ):  # There may be space again.
             return False
         if self._marks == now:
             return True
@@ -563,7 +614,11 @@ class IndexFile:
     def _rescue(self) -> None:
         """Writes the changes of a -wal that was removed into the file, if that is still the same."""
         marks = self._marks
-        if self._writer is None or marks is None or marks.file != self._marks_now().file:
+        if (
+            self._writer is None
+            or marks is None
+            or marks.file != self._marks_now().file
+        ):
             return
         with contextlib.suppress(sqlite3.Error):
             if inode(f"{self._place}-wal") is None and self._belongs():
@@ -576,7 +631,9 @@ class IndexFile:
         with contextlib.suppress(OSError, CheckpointError, sqlite3.Error):
             stat = os.stat(self.path)
             now = (stat.st_dev, stat.st_ino), (stat.st_size, stat.st_mtime_ns)
-            return now == (self._marks.file, self._marks.written) or self._is_known(look=True)
+            return now == (self._marks.file, self._marks.written) or self._is_known(
+                look=True
+            )
         return False
 
     def _is_here(self) -> bool:
@@ -600,7 +657,12 @@ class IndexFile:
         with self.change_lock, self.lock:
             with contextlib.suppress(CheckpointError, sqlite3.Error):
                 # Of another file at the path neither content nor -wal may be touched.
-                if self._writer and self._reader and self.path and self._is_known(look=True):
+                if (
+                    self._writer
+                    and self._reader
+                    and self.path
+                    and self._is_known(look=True)
+                ):
                     self._reader.close()
             self._abandon()
 
@@ -620,25 +682,35 @@ class IndexFile:
         """Raises an error of SQLite's as a CheckpointError that says what to do."""
         try:
             yield
-        except (sqlite3.Error, UnicodeDecodeError) as error:  # A message may quote damaged text.
+        except (
+            sqlite3.Error,
+            UnicodeDecodeError,
+        ) as error:  # A message may quote damaged text.
             name = getattr(error, "sqlite_errorname", "")
             why = next(why for starts, why in PROBLEMS if name.startswith(starts))
             # It may quote what it read.
-            what = " ".join(str(error)[:200].encode("utf-8", "replace").decode().split())
+            what = " ".join(
+                str(error)[:200].encode("utf-8", "replace").decode().split()
+            )
             raise CheckpointError(f"{self.path}: {why.format(what)}") from error
 
     def _check_open(self) -> None:
         if self._closed:
-            raise CheckpointError(f"{self.path or 'The index'} was closed. Open it again.")
+            raise CheckpointError(
+                f"{self.path or 'The index'} was closed. Open it again."
+            )
 
     @contextmanager
     def transaction(self, change: bool = False) -> Iterator[sqlite3.Connection]:
         """A transaction that sees one moment; a change is made at its end, or not at all.
 
-        A change holds `change_lock` alone, so that others read meanwhile. Unsteady where another process
-        has written to a file that is read without locks.
+        A change holds `change_lock` alone, so that others read meanwhile. Unsteady
+        where another process has written to a file that is read without locks.
         """
-        with self.change_lock if change else contextlib.nullcontext(), self._explained():
+        with (
+            self.change_lock if change else contextlib.nullcontext(),
+            self._explained(),
+        ):
             self._check_open()
             self._renew()
             with self._changing() if change else self._reading() as db:
@@ -683,7 +755,9 @@ class IndexFile:
             self._check_open()
             self._renew()  # The file may have been exchanged while this waited.
             if self.read_only:
-                raise CheckpointError(f"{self.path} cannot be changed: {self.read_only}.")
+                raise CheckpointError(
+                    f"{self.path} cannot be changed: {self.read_only}."
+                )
             try:
                 self._writer.execute("begin immediate")
                 self._check_empty_file()
@@ -712,7 +786,10 @@ class IndexFile:
     def _mark(self, db: sqlite3.Connection) -> int:
         """Gives the content of a transaction another token."""
         token = (token_of(db) + 1 + secrets.randbelow(TOKENS - 2)) % TOKENS
-        if self._reader in (None, self._writer):  # The bytes of a new file are not whole yet.
+        if self._reader in (
+            None,
+            self._writer,
+        ):  # The bytes of a new file are not whole yet.
             own = token_of(db)
         elif self._marks is None or self._marks_now().written != self._written:
             own = self._own_token()
@@ -727,16 +804,19 @@ class IndexFile:
         db.execute("insert into change values (?, ?, ?)", (last + 1, token, base))
         db.execute(f"pragma user_version = {VERSION * TOKENS + token}")
         if last % KEPT_TOKENS == 0:
-            db.execute("delete from change where number < ?", (min(base, last - KEPT_TOKENS),))
+            db.execute(
+                "delete from change where number < ?", (min(base, last - KEPT_TOKENS),)
+            )
         return token
 
     @contextmanager
     def made(self, overwrite: bool) -> Iterator[sqlite3.Connection]:
         """A transaction that makes empty tables, with `overwrite` in place of what the file holds.
 
-        Other processes share the file after it. The numbers of rows go on, so that no reader takes a new
-        question for an older one. ArgumentError where the file holds an index without `overwrite`. After
-        an exception a file that this process has made is removed, unless another one has filled it.
+        Other processes share the file after it. The numbers of rows go on, so that no
+        reader takes a new question for an older one. ArgumentError where the file holds
+        an index without `overwrite`. After an exception a file that this process has
+        made is removed, unless another one has filled it.
         """
         with self.change_lock, self._explained():
             try:
@@ -781,7 +861,9 @@ class IndexFile:
                 self._writer.execute("begin exclusive")
             except sqlite3.Error as error:
                 # On a disk without a free byte nobody can write.
-                if getattr(error, "sqlite_errorname", "") not in FULL or size_of(self._place):
+                if getattr(error, "sqlite_errorname", "") not in FULL or size_of(
+                    self._place
+                ):
                     raise
             if not schema_of(self._writer) and inode(self._place) == self._empty_file:
                 os.unlink(self._place)
@@ -791,7 +873,9 @@ class IndexFile:
         rows = schema_of(db)
         if rows and not overwrite:
             refuse_existing(self.path or "")
-        tables = [name for kind, name, *_ in rows if kind == "table" and name[:7] != "sqlite_"]
+        tables = [
+            name for kind, name, *_ in rows if kind == "table" and name[:7] != "sqlite_"
+        ]
         is_same = rows == schema()
         last = last_row(db) if is_same else 0
         changes = db.execute("select * from change").fetchall() if is_same else []

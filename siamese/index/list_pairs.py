@@ -1,7 +1,7 @@
 """The most similar pairs of a list: which of them to ask about, and what the answers fit.
 
-Two numbers are fitted: the weight of local scaling, and from which score on pairs are duplicates. The score
-is a cosine less what `siamese.groups.local` takes off it.
+Two numbers are fitted: the weight of local scaling, and from which score on pairs are
+duplicates. The score is a cosine less what `siamese.groups.local` takes off it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ from siamese.reading.clusters import first_places
 from siamese.text.cleaning import folded
 
 QUESTIONS = 2000  # of a list whose pairs are looked at
-PAIRS_OF_EACH = 6  # of these, in the mean: in a short list three times as many pairs as questions
+PAIRS_OF_EACH = (
+    6  # of these, in the mean: in a short list three times as many pairs as questions
+)
 SPARE = 2  # times as many by cosine, from which the best by each weight are taken
 EACH = np.array(WEIGHTS, np.float32)[:, None]
 PREFERRED = 3.0  # Another weight than the list's must be e^3 times as likely.
@@ -50,11 +52,15 @@ class Candidate(NamedTuple):
 class ListPairs:
     """The most similar pairs of a list, in their order by each of `WEIGHTS`."""
 
-    entries: list[dict[str, Any]]  # id, question and columns of the list's different questions
+    entries: list[
+        dict[str, Any]
+    ]  # id, question and columns of the list's different questions
     vectors: np.ndarray  # float32 [questions, d]
     rows: np.ndarray  # int64 [pairs, 2]
     scores: np.ndarray  # float32 [weights, pairs]
-    order: np.ndarray  # int64 [weights, count]: the best pairs by each weight, best first
+    order: (
+        np.ndarray
+    )  # int64 [weights, count]: the best pairs by each weight, best first
     weight: float  # that of the list without answers, see `list_weight`
     row_of: dict[str, int]  # the row of each folded text
     keys: list[frozenset[str]]  # `pair_key` of the best pairs by `weight`
@@ -63,12 +69,14 @@ class ListPairs:
     def of(cls, entries: Sequence[dict[str, Any]], vectors: np.ndarray) -> ListPairs:
         """Of the questions of an index, float32 [n, d] vectors.
 
-        Texts that are equal but for case, blanks and quotes are one. Of more than 2,000 questions 2,000 are
-        looked at, and their pairs with all.
+        Texts that are equal but for case, blanks and quotes are one. Of more than 2,000
+        questions 2,000 are looked at, and their pairs with all.
         """
         # The different questions, and those that are looked at.
         first = np.unique(first_places([entry["question"] for entry in entries]))
-        first = np.array([at for at in first if "\0" not in entries[at]["question"]], np.int64)
+        first = np.array(
+            [at for at in first if "\0" not in entries[at]["question"]], np.int64
+        )
         entries = [entries[at] for at in first]
         vectors = vectors[first]
         texts = [folded(entry["question"]) for entry in entries]
@@ -95,7 +103,9 @@ class ListPairs:
 
         `answers` are `QuestionPairs`; for `start` see `siamese.index.asking.next_rank`.
         """
-        known = set(map(pair_key, [*zip(answers.question1, answers.question2), *skipped]))
+        known = set(
+            map(pair_key, [*zip(answers.question1, answers.question2), *skipped])
+        )
         left = np.flatnonzero([key not in known for key in self.keys])
         if not len(left):
             return None
@@ -103,15 +113,20 @@ class ListPairs:
         rows, labels = self._answered(answers)
         best = self.order[at]
         pair = best[next_rank(self._ranks(rows)[at], labels, len(best), left, start)]
-        return Candidate(*self.rows[pair].tolist(), min(1.0, float(self.scores[0, pair])))
+        return Candidate(
+            *self.rows[pair].tolist(), min(1.0, float(self.scores[0, pair]))
+        )
 
-    def fitted(self, detector: Any, answers: Any, resamples: int = 200) -> dict[str, Any]:
+    def fitted(
+        self, detector: Any, answers: Any, resamples: int = 200
+    ) -> dict[str, Any]:
         """What answers fit, for `DuplicateDetector.with_fit`: its threshold, curve, and `list_cut`.
 
-        The threshold is the cosine above which F1 over the list's pairs is best by the answers, with a
-        bootstrap interval of so many resamples. Answers of which most are to other pairs fit what
-        `DuplicateDetector.fitted` fits, and so do those of a model that decides by a probability.
-        DataError for answers of one kind, and for fewer than five duplicates.
+        The threshold is the cosine above which F1 over the list's pairs is best by the
+        answers, with a bootstrap interval of so many resamples. Answers of which most
+        are to other pairs fit what `DuplicateDetector.fitted` fits, and so do those of
+        a model that decides by a probability. DataError for answers of one kind, and
+        for fewer than five duplicates.
         """
         check_scores(np.zeros(len(answers)), answers.is_duplicate)
         duplicates = int(answers.is_duplicate.sum())
@@ -127,8 +142,12 @@ class ListPairs:
             cosines = detector.part_cosines(one, two)
             return detector.calibration.refitted(cosines, labels, resamples)
         curve = None
-        with contextlib.suppress(DataError):  # Duplicates do not have the higher cosines.
-            curve = fit_threshold(cosines_with(one, two), labels, resamples=0).calibration.to_dict()
+        with contextlib.suppress(
+            DataError
+        ):  # Duplicates do not have the higher cosines.
+            curve = fit_threshold(
+                cosines_with(one, two), labels, resamples=0
+            ).calibration.to_dict()
         ranks = self._ranks(rows)
         likely = [log_likelihood(own, labels) for own in ranks]
         likely[WEIGHTS.index(self.weight)] += PREFERRED
@@ -136,7 +155,9 @@ class ListPairs:
         cut = low = high = self._cut(0, ranks[0], labels)
         if resamples:
             metric = functools.partial(self._cut, 0)
-            _, low, high = astuple(bootstrap_interval(metric, ranks[0], labels, resamples))
+            _, low, high = astuple(
+                bootstrap_interval(metric, ranks[0], labels, resamples)
+            )
         return {
             "threshold": cut,
             "low": low,
@@ -166,7 +187,9 @@ class ListPairs:
         scores = scaled(self.vectors, rows, cosines, EACH)
         falling = np.take_along_axis(self.scores, self.order, axis=1)
         # Another product of the same vectors may differ in the last digit.
-        ranks = [np.searchsorted(-own, -some - 1e-6) for own, some in zip(falling, scores)]
+        ranks = [
+            np.searchsorted(-own, -some - 1e-6) for own, some in zip(falling, scores)
+        ]
         return np.array(ranks)
 
     def _cut(self, at: int, ranks: np.ndarray, labels: np.ndarray) -> float:
@@ -178,7 +201,9 @@ class ListPairs:
         return float(np.clip(score, -3, 1))
 
 
-def _best_pairs(vectors: np.ndarray, some: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+def _best_pairs(
+    vectors: np.ndarray, some: np.ndarray, count: int
+) -> tuple[np.ndarray, np.ndarray]:
     """The most similar pairs of some rows with all, each once: rows int64 [m, 2], cosines float32 [m]."""
     n = len(vectors)
     is_some = np.isin(np.arange(n), some)

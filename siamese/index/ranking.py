@@ -1,7 +1,8 @@
 """The hits of a question in their order: by the vectors, by words (BM25), or by both.
 
-An index stores the numbers of each question's stems. How rare a stem is, and how long a question usually
-is, are counted over all questions whenever one is asked, so that what was added counts at once.
+An index stores the numbers of each question's stems. How rare a stem is, and how long a
+question usually is, are counted over all questions whenever one is asked, so that what
+was added counts at once.
 """
 
 from __future__ import annotations
@@ -18,9 +19,13 @@ from siamese.text.cleaning import LONGEST_TEXT, folded
 
 MODES = ("hybrid", "vectors", "words")  # of a search's order
 DEPTH = 300  # rows of each list that are joined, at least
-# Of the cosine, chosen on Quora's validation rows: of a model with an encoder, and of a tower alone.
+# Of the cosine, chosen on Quora's validation rows: of a model with an encoder, and of a
+# tower alone.
 ENCODER_VECTOR_WEIGHT, VECTOR_WEIGHT = 0.75, 0.6
-K1, B = 1.2, 0.75  # how soon more of one word adds nothing; how much a long question loses
+K1, B = (
+    1.2,
+    0.75,
+)  # how soon more of one word adds nothing; how much a long question loses
 
 _WORD = re.compile(r"\w+")
 
@@ -42,7 +47,8 @@ class Hit(NamedTuple):
 def words_in(text: str) -> list[str]:
     """The words that are counted, folded and stemmed, in order.
 
-    The stemmer is Snowball's for English (Porter2); it leaves words of other scripts as they are.
+    The stemmer is Snowball's for English (Porter2); it leaves words of other scripts as
+    they are.
 
     Example:
       >>> words_in("Which cities' parks?")
@@ -85,10 +91,11 @@ class WordCounts(NamedTuple):
 def bm25(words: WordCounts, stems: Sequence[int]) -> np.ndarray:
     """BM25 of every row for a question, float32 [rows]; 0 for those that share no word with it.
 
-    score = sum over the question's words of idf * c (k1 + 1) / (c + k1 (1 - b + b length / mean length)),
-    c being how often the word stands in the row, and idf = log(1 + (n - rows with it + 0.5) /
-    (rows with it + 0.5)). k1 = 1.2, b = 0.75. Source: Robertson and Zaragoza (2009), The Probabilistic
-    Relevance Framework, section 3; with Lucene's idf, which is never negative.
+    score = sum over the question's words of idf * c (k1 + 1) / (c + k1 (1 - b + b
+    length / mean length)), c being how often the word stands in the row, and idf =
+    log(1 + (n - rows with it + 0.5) / (rows with it + 0.5)). k1 = 1.2, b = 0.75.
+    Source: Robertson and Zaragoza (2009), The Probabilistic Relevance Framework,
+    section 3; with Lucene's idf, which is never negative.
 
     `stems` are the numbers of the question's stems; one repeated counts twice.
     """
@@ -96,11 +103,15 @@ def bm25(words: WordCounts, stems: Sequence[int]) -> np.ndarray:
     n, scores = len(lengths), np.zeros(len(lengths), np.float32)
     mean = max(float(lengths.sum(dtype=np.float64)) / max(n, 1), 1e-9)
     saturation = K1 * (1 - B) + K1 * B / mean * lengths
-    for number, repeats in zip(*np.unique(np.asarray(stems, np.int64), return_counts=True)):
+    for number, repeats in zip(
+        *np.unique(np.asarray(stems, np.int64), return_counts=True)
+    ):
         if number + 1 < len(starts):
             column = slice(*starts[number : number + 2])
             rows, c = all_rows[column], counts[column]
-            idf = np.log1p((n - len(rows) + 0.5) / (len(rows) + 0.5)) * repeats * (K1 + 1)
+            idf = (
+                np.log1p((n - len(rows) + 0.5) / (len(rows) + 0.5)) * repeats * (K1 + 1)
+            )
             scores[rows] += np.float32(idf) * c / (c + saturation[rows])
     return scores
 
@@ -108,13 +119,18 @@ def bm25(words: WordCounts, stems: Sequence[int]) -> np.ndarray:
 def joined_scores(cosines: np.ndarray, scores: np.ndarray, weight: float) -> np.ndarray:
     """Cosine and BM25 of some rows as one number: w * z(cosine) + (1 - w) * z(BM25), float64 [rows].
 
-    w is the weight; z is a value less the mean of these rows, divided by their standard deviation.
+    w is the weight; z is a value less the mean of these rows, divided by their standard
+    deviation.
     """
 
     def z(values: np.ndarray) -> np.ndarray:
         values = values.astype(np.float64)
         deviation = values.std() if len(values) else 0
-        return (values - values.mean()) / deviation if deviation > 1e-9 else np.zeros(len(values))
+        return (
+            (values - values.mean()) / deviation
+            if deviation > 1e-9
+            else np.zeros(len(values))
+        )
 
     return weight * z(cosines) + (1 - weight) * z(scores)
 
@@ -123,22 +139,29 @@ def joined_scores(cosines: np.ndarray, scores: np.ndarray, weight: float) -> np.
 
 
 def ranked(
-    state: Any, queries: np.ndarray, stems: list[np.ndarray], k: int, mode: str, weight: float
+    state: Any,
+    queries: np.ndarray,
+    stems: list[np.ndarray],
+    k: int,
+    mode: str,
+    weight: float,
 ) -> Iterator[np.ndarray]:
     """The places of the k hits of each query, best first, int64.
 
-    Of a hybrid search both lists are as long as `DEPTH` or k; their union is ranked, all of it, by BM25 and
-    cosine, with its `weight`.
+    Of a hybrid search both lists are as long as `DEPTH` or k; their union is ranked,
+    all of it, by BM25 and cosine, with its `weight`.
 
-    `state` is what is searched (`siamese.index.rows.State`), `queries` are float32 [queries, d],
-    `stems` the numbers of each one's stems.
+    `state` is what is searched (`siamese.index.rows.State`), `queries` are float32
+    [queries, d], `stems` the numbers of each one's stems.
     """
     depth = max(k, DEPTH) if mode == "hybrid" else k
     by_vector = np.zeros((len(queries), 0), np.int64)
     if mode != "words":
         by_vector, _ = top_k(state.vectors, queries, depth)
     for query, numbers, places in zip(queries, stems, by_vector):
-        places = places if query.any() else places[:0]  # Words alone find, where it has no vector.
+        places = (
+            places if query.any() else places[:0]
+        )  # Words alone find, where it has no vector.
         if mode != "vectors":
             scores = bm25(state.words, numbers)
             worded = best_rows(scores, depth, least=1e-30)

@@ -28,8 +28,12 @@ from siamese.text.lists import as_list, text_list
 INSIDE = "in (select value from json_each(?))"
 MOST_STEMS = 2**31 - 1
 AT_ONCE = 256  # vectors that are read together
-COUNTED_DIGITS = 18  # of an id that the numbers of later questions follow; longer ones are skipped
-SPARE = 1024  # vectors that have a place beside those there are, so that a few can be added
+COUNTED_DIGITS = (
+    18  # of an id that the numbers of later questions follow; longer ones are skipped
+)
+SPARE = (
+    1024  # vectors that have a place beside those there are, so that a few can be added
+)
 
 
 # ---- Questions that come in ----
@@ -41,15 +45,23 @@ def checked(
     """Questions, ids as text, and columns as JSON."""
     questions = text_list(questions, "the index")
     if ids is not None:
-        ids = list(map(as_id, as_list(ids, "ids must be a list with an id of each question")))
+        ids = list(
+            map(as_id, as_list(ids, "ids must be a list with an id of each question"))
+        )
         ((i, times),) = Counter(ids).most_common(1) or [("", 0)]
         if times > 1:
-            raise DataError(f"The id {i!r} stands there {times} times; ids must be all different.")
+            raise DataError(
+                f"The id {i!r} stands there {times} times; ids must be all different."
+            )
     if columns is not None:
-        columns = as_list(columns, "columns must be a list with a dict of each question")
+        columns = as_list(
+            columns, "columns must be a list with a dict of each question"
+        )
         for values in columns:
             if values is not None and not isinstance(values, Mapping):
-                raise DataError(f"columns must hold a dict of each question, not {values!r:.40}.")
+                raise DataError(
+                    f"columns must hold a dict of each question, not {values!r:.40}."
+                )
         columns = [json.dumps(json_value(values or {})) for values in columns]
     for name, values in (("ids", ids), ("columns", columns)):
         if values is not None and len(values) != len(questions):
@@ -67,15 +79,23 @@ def as_id(value: Any) -> str:
 
 
 def encoded(
-    detector: DuplicateDetector, questions: list[str], places: Sequence[int], **options: Any
+    detector: DuplicateDetector,
+    questions: list[str],
+    places: Sequence[int],
+    **options: Any,
 ) -> np.ndarray:
     """The vectors of the questions at some places; DataError for one without words."""
     vectors = detector.encode([questions[at] for at in places], **options)
     for at in np.array(places, np.int64)[~vectors.any(axis=1)]:
         text = questions[at]
         # One of words that the model does not know stays, in no group.
-        if not has_words(detector.as_read(text)) or not detector.without_known_words([text])[0]:
-            raise DataError(f"Question {at} (from 0) has no words: {text[:40]!r}. Leave it out.")
+        if (
+            not has_words(detector.as_read(text))
+            or not detector.without_known_words([text])[0]
+        ):
+            raise DataError(
+                f"Question {at} (from 0) has no words: {text[:40]!r}. Leave it out."
+            )
     return vectors
 
 
@@ -88,7 +108,9 @@ class State:
 
     rows: np.ndarray  # int64 [n], rising: each question's row in the file
     vectors: np.ndarray  # float32 [n, d], read-only
-    stems: np.ndarray  # int32 [words], the numbers of each question's stems, one after the other
+    stems: (
+        np.ndarray
+    )  # int32 [words], the numbers of each question's stems, one after the other
     lengths: np.ndarray  # int64 [n]: how many each question has
     lineage: object  # of one file, whose rows keep their questions
 
@@ -116,7 +138,9 @@ class State:
             live = np.isin(self.rows, rows)
             stems = self.stems[np.repeat(live, self.lengths)]
             vectors = read_only(self.vectors[live])
-            state = State(self.rows[live], vectors, stems, self.lengths[live], self.lineage)
+            state = State(
+                self.rows[live], vectors, stems, self.lengths[live], self.lineage
+            )
         return state._extended(db, last, count) if count else state
 
     def _extended(self, db: sqlite3.Connection, last: int, count: int) -> State:
@@ -128,7 +152,11 @@ class State:
         rows: list[int] = []
         stems: list[bytes] = []
         query = "select row, stems, vector from encoded where row > ? order by row"
-        answer, memory, end = db.execute(query, (last,)), memoryview(base).cast("B"), 4 * size * n
+        answer, memory, end = (
+            db.execute(query, (last,)),
+            memoryview(base).cast("B"),
+            4 * size * n,
+        )
         try:
             while part := answer.fetchmany(AT_ONCE):
                 numbers, words, blobs = zip(*part)
@@ -146,7 +174,9 @@ class State:
         squares = np.einsum("ij,ij->i", vectors[n:], vectors[n:])
         have_length = (np.abs(squares - 1) < 1e-2) | (squares == 0)
         if len(rows) < count or not have_length.all():
-            raise sqlite3.DatabaseError(f"its vectors are not {size} numbers each, of length 1")
+            raise sqlite3.DatabaseError(
+                f"its vectors are not {size} numbers each, of length 1"
+            )
         sizes = np.array(list(map(len, stems)), np.int64)
         if (sizes % 4).any():
             raise sqlite3.DatabaseError("its words are not whole numbers")
@@ -169,7 +199,9 @@ def read_only(array: np.ndarray) -> np.ndarray:
 # ---- Inside a transaction ----
 
 
-def rows_where(db: sqlite3.Connection, column: str, values: Iterable[Any]) -> list[tuple]:
+def rows_where(
+    db: sqlite3.Connection, column: str, values: Iterable[Any]
+) -> list[tuple]:
     """(row, id, folded, text, columns) of the questions whose `row`, `id` or `folded` is among values."""
     query = f"select * from question where {column} {INSIDE} order by row"
     return db.execute(query, (json.dumps(list(values)),)).fetchall()
@@ -183,14 +215,18 @@ def entry(row: tuple) -> dict[str, Any]:
     except (ValueError, TypeError, RecursionError):
         values = None
     if not (isinstance(i, str) and isinstance(text, str) and isinstance(values, dict)):
-        raise sqlite3.DatabaseError(f"the question in its row {number} is no text, id and columns")
+        raise sqlite3.DatabaseError(
+            f"the question in its row {number} is no text, id and columns"
+        )
     return {"id": i, "question": text, "columns": values}
 
 
 def texts_of(db: sqlite3.Connection, state: State) -> list[str]:
     """The texts of all questions; DatabaseError where they are others than the vectors are of."""
     texts = [text for (text,) in db.execute("select text from question order by row")]
-    if len(texts) != len(state.rows) or not all(isinstance(text, str) for text in texts):
+    if len(texts) != len(state.rows) or not all(
+        isinstance(text, str) for text in texts
+    ):
         raise sqlite3.DatabaseError("it has not a text for each vector")
     return texts
 
@@ -207,18 +243,26 @@ def hits_of(
     return by_row if len(by_row) == len(rows) else None
 
 
-def stem_numbers(db: sqlite3.Connection, texts: Sequence[list[str]]) -> list[np.ndarray]:
+def stem_numbers(
+    db: sqlite3.Connection, texts: Sequence[list[str]]
+) -> list[np.ndarray]:
     """The numbers of each text's stems, int32; a stem that no question has is left out."""
     distinct = json.dumps(list({stem for stems in texts for stem in stems}))
     query = f"select stem, number from term where stem {INSIDE}"
     number_of = dict(db.execute(query, (distinct,)).fetchall())
     if max(number_of.values(), default=0) > MOST_STEMS:
         raise sqlite3.DatabaseError("its words have numbers that no word has")
-    return [np.array([number_of[s] for s in stems if s in number_of], np.int32) for stems in texts]
+    return [
+        np.array([number_of[s] for s in stems if s in number_of], np.int32)
+        for stems in texts
+    ]
 
 
 def compared(
-    db: sqlite3.Connection, questions: list[str], ids: list[str] | None, columns: list[str] | None
+    db: sqlite3.Connection,
+    questions: list[str],
+    ids: list[str] | None,
+    columns: list[str] | None,
 ) -> tuple[list[int], list[int], list[tuple], list[str | None]]:
     """What adding does: the places of what it writes, the rows that go, (columns, row) to change, ids."""
     if ids is None:
@@ -226,7 +270,9 @@ def compared(
         id_of = {text: i for _, i, text, *_ in rows_where(db, "folded", texts)[::-1]}
         ids = list(map(id_of.get, texts))
         return [at for at, i in enumerate(ids) if i is None], [], [], ids
-    stored = {i: (row, text, others) for row, i, _, text, others in rows_where(db, "id", ids)}
+    stored = {
+        i: (row, text, others) for row, i, _, text, others in rows_where(db, "id", ids)
+    }
     new, replaced, changed = [], [], []
     for at, i in enumerate(ids):
         row, text, others = stored.get(i, (None, None, None))
@@ -252,12 +298,17 @@ def next_ids(db: sqlite3.Connection, count: int) -> list[str]:
 
 
 def insert(
-    db: sqlite3.Connection, questions: list[str], ids: Any, columns: Any, vectors: Any, stored=True
+    db: sqlite3.Connection,
+    questions: list[str],
+    ids: Any,
+    columns: Any,
+    vectors: Any,
+    stored=True,
 ) -> tuple[list[str], State]:
     """Adds questions; returns their ids, the next free numbers for None, and what is searched.
 
-    Ids and columns are as `checked` makes them, vectors float32 [n, d]. Only where `stored` are stems and
-    vectors written.
+    Ids and columns are as `checked` makes them, vectors float32 [n, d]. Only where
+    `stored` are stems and vectors written.
     """
     if ids is None:
         ids = next_ids(db, len(questions))
@@ -274,7 +325,9 @@ def insert(
     stems = stem_numbers(db, words)
     if stored:
         blobs = ((part.tobytes() for part in parts) for parts in (stems, vectors))
-        db.executemany("insert into encoded values (?, ?, ?)", zip(rows.tolist(), *blobs))
+        db.executemany(
+            "insert into encoded values (?, ?, ?)", zip(rows.tolist(), *blobs)
+        )
     lengths = np.array(list(map(len, words)), np.int64)
     flat = np.concatenate([np.zeros(0, np.int32), *stems])
     return ids, State(rows, read_only(np.asarray(vectors)), flat, lengths, object())
@@ -299,8 +352,12 @@ def export_parquet(
     others = (name for entry in entries for name in entry["columns"])
     for name, new in table_names([*table, "vector"], others).items():
         # UTF-8 has no lone surrogates.
-        table[valid_unicode(new)] = [_as_text(entry["columns"].get(name)) for entry in entries]
-    table = {name: pyarrow.array(values, pyarrow.string()) for name, values in table.items()}
+        table[valid_unicode(new)] = [
+            _as_text(entry["columns"].get(name)) for entry in entries
+        ]
+    table = {
+        name: pyarrow.array(values, pyarrow.string()) for name, values in table.items()
+    }
     flat = pyarrow.array(vectors.ravel())
     table["vector"] = pyarrow.FixedSizeListArray.from_arrays(flat, vectors.shape[1])
     with open_atomically(path, ArgumentError, overwrite=overwrite) as file:
@@ -312,4 +369,6 @@ def _as_text(value: Any) -> str | None:
     """A column's value as text: None stays, and what is not text is written as JSON."""
     if value is None:
         return None
-    return valid_unicode(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    return valid_unicode(
+        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    )

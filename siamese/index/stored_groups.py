@@ -44,7 +44,9 @@ class Cut(NamedTuple):
 
     threshold: float
     weight: float = 0.0  # of local scaling, see `siamese.groups.local`
-    means: np.ndarray | None = None  # float32 [questions], its r; None where the weight is 0
+    means: np.ndarray | None = (
+        None  # float32 [questions], its r; None where the weight is 0
+    )
 
     @property
     def shifts(self) -> np.ndarray | None:
@@ -75,7 +77,10 @@ def snapshot(
     cut: Cut | None = None,
 ) -> Snapshot:
     """An index as it is, with the groups of `read_labels`, made to obey the answers, if there are any."""
-    entries, groups = [*map(entry, db.execute("select * from question order by row"))], []
+    entries, groups = (
+        [*map(entry, db.execute("select * from question order by row"))],
+        [],
+    )
     if len(entries) != len(state.rows):
         raise sqlite3.DatabaseError("it has not a vector for each question")
     if labels is not None:
@@ -104,13 +109,15 @@ def read_labels(
 ) -> tuple[np.ndarray, Cut]:
     """The stored groups, without the answers, and how they were made.
 
-    They are int64 labels [questions], equal ones are a group. ArgumentError where they were made with
-    another threshold than one that is not None.
+    They are int64 labels [questions], equal ones are a group. ArgumentError where they
+    were made with another threshold than one that is not None.
     """
     stored = settings(db)["grouping"]
     cut, weight = stored["threshold"], stored["weight"]
     if threshold is not None and (threshold, 0.0) != (cut, weight):
-        how = f"threshold {cut}" + f" and local scaling with weight {weight:g}" * bool(weight)
+        how = f"threshold {cut}" + f" and local scaling with weight {weight:g}" * bool(
+            weight
+        )
         raise ArgumentError(
             f"The index has groups with {how}. Make them again with {threshold}: "
             f"siamese duplicates INDEX --threshold {threshold} --regroup."
@@ -126,7 +133,9 @@ def _read_means(db: sqlite3.Connection, state: State) -> np.ndarray:
     stored = dict(db.execute("select row, mean from local"))
     means = [stored.get(row) for row in state.rows.tolist()]
     if not all(type(mean) is float and abs(mean) <= 1 for mean in means):
-        raise sqlite3.DatabaseError("its means of local scaling are not numbers of all questions")
+        raise sqlite3.DatabaseError(
+            "its means of local scaling are not numbers of all questions"
+        )
     return np.array(means, np.float32)
 
 
@@ -155,22 +164,29 @@ def write_labels(
     if cut.means is not None:
         _write_means(db, rows, cut.means[live])
     last = int(rows.max(initial=0))
-    write_settings(db, grouping={"threshold": cut.threshold, "weight": cut.weight, "last": last})
+    write_settings(
+        db, grouping={"threshold": cut.threshold, "weight": cut.weight, "last": last}
+    )
 
 
 def _write_means(db: sqlite3.Connection, rows: np.ndarray, means: np.ndarray) -> None:
     """Stores r of questions by their rows."""
-    db.executemany("insert into local values (?, ?)", zip(rows.tolist(), means.tolist()))
+    db.executemany(
+        "insert into local values (?, ?)", zip(rows.tolist(), means.tolist())
+    )
 
 
 def extend(
-    db: sqlite3.Connection, state: State, detector: DuplicateDetector, facts: dict[str, Any]
+    db: sqlite3.Connection,
+    state: State,
+    detector: DuplicateDetector,
+    facts: dict[str, Any],
 ) -> dict[str, Any]:
     """Lets the questions that came after the groups join them, where some are stored.
 
-    It returns what the settings are after that. Those without any word that the model knows stay alone.
-    With local scaling each new question gets its r, and those that are there keep theirs until the groups
-    are made again.
+    It returns what the settings are after that. Those without any word that the model
+    knows stay alone. With local scaling each new question gets its r, and those that
+    are there keep theirs until the groups are made again.
     """
     grouping, rows, vectors = facts.get("grouping"), state.rows, state.vectors
     n = int(np.searchsorted(rows, grouping["last"], "right")) if grouping else len(rows)
@@ -197,12 +213,18 @@ def extend(
         similar |= (cosines > rule[0]).any(axis=1)
     near = known(rows[:n][similar]).tolist()
     query = f"select row, first from grouped where first in (select first from grouped where row {INSIDE})"
-    first_of = dict(zip(near, near)) | dict(db.execute(query, (json.dumps(near),)).fetchall())
+    first_of = dict(zip(near, near)) | dict(
+        db.execute(query, (json.dumps(near),)).fetchall()
+    )
     old = places_of(state, list(first_of.items()))[:, 0]
     firsts = np.array([*first_of.values()], np.int64)
     own = shifts[np.append(old, new)]
-    joined = join_groups(vectors[old], firsts, vectors[new], rows[new], rule, own).tolist()
-    pairs = [(row, first) for row, first in zip(rows[new].tolist(), joined) if row != first]
+    joined = join_groups(
+        vectors[old], firsts, vectors[new], rows[new], rule, own
+    ).tolist()
+    pairs = [
+        (row, first) for row, first in zip(rows[new].tolist(), joined) if row != first
+    ]
     values = [*pairs, *((first, first) for _, first in pairs)]
     db.executemany("insert or ignore into grouped values (?, ?)", values)
     grouping = {**grouping, "last": int(rows[-1])}
@@ -218,11 +240,15 @@ def answers_of(db: sqlite3.Connection) -> QuestionPairs:
     rows = db.execute(ANSWERED_TEXTS).fetchall()
     for *texts, label in rows:
         if not all(isinstance(text, str) for text in texts) or label not in (0, 1):
-            raise sqlite3.DatabaseError("its answers are not 0 or 1 to two of its questions")
+            raise sqlite3.DatabaseError(
+                "its answers are not 0 or 1 to two of its questions"
+            )
     return QuestionPairs(*map(list, zip(*rows))) if rows else QuestionPairs([], [], [])
 
 
-def answered_places(db: sqlite3.Connection, state: State) -> tuple[np.ndarray, np.ndarray]:
+def answered_places(
+    db: sqlite3.Connection, state: State
+) -> tuple[np.ndarray, np.ndarray]:
     """What the answers bind, as places in the index: pairs that are the same, and pairs that differ.
 
     Both are int64 [pairs, 2]. The questions of one answered text are the same.
@@ -234,10 +260,14 @@ def answered_places(db: sqlite3.Connection, state: State) -> tuple[np.ndarray, n
             same.append((first[text], row))
     for one, two, is_duplicate in db.execute("select * from answer"):
         if one not in first or two not in first or is_duplicate not in (0, 1):
-            raise sqlite3.DatabaseError("its answers are not 0 or 1 to two of its questions")
+            raise sqlite3.DatabaseError(
+                "its answers are not 0 or 1 to two of its questions"
+            )
         (same if is_duplicate else different).append((first[one], first[two]))
     pairs = (np.array(rows, np.int64).reshape(-1, 2) for rows in (same, different))
-    same_places, different_places = (np.searchsorted(state.rows, rows) for rows in pairs)
+    same_places, different_places = (
+        np.searchsorted(state.rows, rows) for rows in pairs
+    )
     return same_places, different_places
 
 
@@ -247,10 +277,15 @@ def add_answers(db: sqlite3.Connection, pairs: Any, forget: bool) -> int:
     DataError where they contradict each other, or the other answers.
     """
     keys = list(map(answer_key, pairs.question1, pairs.question2))
-    known = {row[2] for row in rows_where(db, "folded", {text for key in keys for text in key})}
+    known = {
+        row[2]
+        for row in rows_where(db, "folded", {text for key in keys for text in key})
+    }
     places = [place for place, key in enumerate(keys) if known.issuperset(key)]
     if forget:
-        db.executemany("delete from answer where (one, two) = (?, ?)", [keys[at] for at in places])
+        db.executemany(
+            "delete from answer where (one, two) = (?, ?)", [keys[at] for at in places]
+        )
         return len(places)
     new = {keys[at] for at in places}
     earlier = answers_of(db)
@@ -259,7 +294,11 @@ def add_answers(db: sqlite3.Connection, pairs: Any, forget: bool) -> int:
     parts = earlier.select(rest), pairs.select(places)
     columns = [[*getattr(parts[0], name), *getattr(parts[1], name)] for name in ANSWER]
     check_answers(QuestionPairs(*columns))
-    rows = [(*keys[at], int(pairs.is_duplicate[at])) for at in places if len({*keys[at]}) == 2]
+    rows = [
+        (*keys[at], int(pairs.is_duplicate[at]))
+        for at in places
+        if len({*keys[at]}) == 2
+    ]
     db.executemany("insert or replace into answer values (?, ?, ?)", rows)
     return len(places)
 
@@ -285,4 +324,6 @@ def change_answer(
 def forget_removed(db: sqlite3.Connection) -> None:
     """Removes the answers to texts that no question has any more."""
     for side in ("one", "two"):
-        db.execute(f"delete from answer where {side} not in (select folded from question)")
+        db.execute(
+            f"delete from answer where {side} not in (select folded from question)"
+        )

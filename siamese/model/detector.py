@@ -29,10 +29,12 @@ from siamese.text.tokenizer import LONGEST, MAX_TOKENS, word_ids, word_tokenize
 from siamese.text.vocabulary import Vocabulary
 from siamese.text.wrapping import plain
 
-# Of an encoder without labels. Above a cosine of 0.8 most pairs of the encoder `use` are duplicates (0.62
-# of Quora's, 0.84 of news'), but the best threshold depends on the topic: 0.82, 0.66, on a forum 0.4.
+# Of an encoder without labels. Above a cosine of 0.8 most pairs of the encoder `use`
+# are duplicates (0.62 of Quora's, 0.84 of news'), but the best threshold depends on the
+# topic: 0.82, 0.66, on a forum 0.4.
 UNLABELLED_THRESHOLD = 0.8
-# The parts' shares of the cosine, chosen by validation rows and other topics (docs/topics/quality.md).
+# The parts' shares of the cosine, chosen by validation rows and other topics
+# (docs/topics/quality.md).
 SHARES = {
     ("encoder",): (1.0,),
     ("tower",): (1.0,),
@@ -46,10 +48,10 @@ AT_ONCE = 250_000 * (os.cpu_count() or 1)  # characters encoded at once, in two 
 class DuplicateDetector(Decisions):
     """A saved siamese model that answers; threads may share it.
 
-    The vector of a question is ``[sqrt(w_e) * e, sqrt(w_h) * h, sqrt(w_t) * t]``: `e` is the frozen
-    encoder's, `h` that of a head, a square matrix over `e`, `t` the learned tower's, all of length 1. So
-    the cosine of two questions is the mean of the parts' cosines, weighed by their shares `w`. Parts may
-    be missing.
+    The vector of a question is ``[sqrt(w_e) * e, sqrt(w_h) * h, sqrt(w_t) * t]``: `e`
+    is the frozen encoder's, `h` that of a head, a square matrix over `e`, `t` the
+    learned tower's, all of length 1. So the cosine of two questions is the mean of the
+    parts' cosines, weighed by their shares `w`. Parts may be missing.
 
     Args:
       weights: name -> array of the tower, see `siamese.nn.tower`; None without a tower.
@@ -63,8 +65,8 @@ class DuplicateDetector(Decisions):
       calibration: turns a cosine into a probability; None where the model was saved without one.
       card: what the model was trained on, its figures and versions; JSON values.
 
-    ArgumentError for neither a tower nor an encoder, a part of a tower, or a share that does not fit;
-    CheckpointError for weights that do not fit the tower.
+    ArgumentError for neither a tower nor an encoder, a part of a tower, or a share that
+    does not fit; CheckpointError for weights that do not fit the tower.
     """
 
     def __init__(
@@ -82,7 +84,9 @@ class DuplicateDetector(Decisions):
     ):
         absent = [part is None for part in (weights, vocabulary, tower)]
         if any(absent) and not (all(absent) and encoder is not None):
-            raise ArgumentError("Pass weights, vocabulary and tower together, an encoder, or both.")
+            raise ArgumentError(
+                "Pass weights, vocabulary and tower together, an encoder, or both."
+            )
         self.vocabulary, self.tower = vocabulary, tower
         self.encoder = None if encoder is None else find_encoder(encoder)
         self.head = None
@@ -93,13 +97,18 @@ class DuplicateDetector(Decisions):
         names = tuple(name for name, part in parts.items() if part is not None)
         square, head = (getattr(self.encoder, "size", 0),) * 2, self.head
         if head is not None and not (head.shape == square and np.isfinite(head).all()):
-            raise ArgumentError(f"head must be a finite matrix {square}; it is {self.head.shape}.")
+            raise ArgumentError(
+                f"head must be a finite matrix {square}; it is {self.head.shape}."
+            )
         self.shares = dict(shares or dict(zip(names, SHARES[names])))
         shares = self.shares.values()
         if (*self.shares,) != names or min(shares) <= 0 or abs(sum(shares) - 1) > 1e-6:
             what = f"shares must be above 0 for {', '.join(names)}, in this order, and 1 together"
             raise ArgumentError(f"{what}; they are {self.shares!r}.")
-        self.threshold, self.calibration = as_number(threshold, "threshold"), calibration
+        self.threshold, self.calibration = (
+            as_number(threshold, "threshold"),
+            calibration,
+        )
         self.card = dict(card or {})
         self.tower_encoder = None if tower is None else Encoder(tower, weights)
         self.weights = {} if tower is None else self.tower_encoder.weights
@@ -123,8 +132,8 @@ class DuplicateDetector(Decisions):
     def from_encoder(cls, encoder: Any) -> DuplicateDetector:
         """A detector of an encoder alone; see `fitted` for a threshold from labelled pairs.
 
-        The encoder is a name, a path, an object or a function: see `siamese.encoders.find_encoder`,
-        also for what it raises.
+        The encoder is a name, a path, an object or a function: see
+        `siamese.encoders.find_encoder`, also for what it raises.
         """
         encoder, threshold = find_encoder(encoder), UNLABELLED_THRESHOLD
         card = {"encoder": encoder.name, "threshold_from": "default"}
@@ -135,7 +144,10 @@ class DuplicateDetector(Decisions):
 
         For `resamples` and errors see `siamese.evaluation.thresholds.fit_threshold`.
         """
-        sides, labels = self._pairs(pairs.question1, pairs.question2), pairs.is_duplicate
+        sides, labels = (
+            self._pairs(pairs.question1, pairs.question2),
+            pairs.is_duplicate,
+        )
         if self.measure == "probability":
             cosines = self.part_cosines(*sides)
             return self.with_fit(self.calibration.refitted(cosines, labels, resamples))
@@ -145,14 +157,20 @@ class DuplicateDetector(Decisions):
     def with_fit(self, fit: Mapping[str, Any]) -> DuplicateDetector:
         """The same model with another threshold and calibration, as plain values."""
         if not isinstance(fit, Mapping):
-            raise ArgumentError(f"A fit is a dict of threshold and calibration, not {fit!r:.40}.")
+            raise ArgumentError(
+                f"A fit is a dict of threshold and calibration, not {fit!r:.40}."
+            )
         detector = copy.copy(self)
         detector.threshold = as_number(fit.get("threshold"), "threshold", -1, 1)
         if as_number(fit.get("weight", 0), "weight", 0, 1):
             as_number(fit.get("list_threshold"), "list_threshold", -3, 1)
         detector.calibration = calibration_of(fit.get("calibration"))
         source = fit.get("threshold_from", "labels")
-        detector.card = {**self.card, "threshold_fit": dict(fit), "threshold_from": source}
+        detector.card = {
+            **self.card,
+            "threshold_fit": dict(fit),
+            "threshold_from": source,
+        }
         return detector
 
     @property
@@ -166,12 +184,15 @@ class DuplicateDetector(Decisions):
     def list_cut(self) -> tuple[float, float]:
         """Which groups of a list are joined: a mean cosine, and the weight of local scaling.
 
-        With a weight above 0 the cosine is less what `siamese.groups.local` takes off it. Answers to
-        pairs of a list fit both; without such answers they are the threshold and 0.
+        With a weight above 0 the cosine is less what `siamese.groups.local` takes off
+        it. Answers to pairs of a list fit both; without such answers they are the
+        threshold and 0.
         """
         fit = self.card.get("threshold_fit", {})
         weight = float(fit.get("weight", 0))
-        return (float(fit["list_threshold"]), weight) if weight else (self.threshold, 0.0)
+        return (
+            (float(fit["list_threshold"]), weight) if weight else (self.threshold, 0.0)
+        )
 
     @property
     def threshold_from(self) -> str:
@@ -182,7 +203,9 @@ class DuplicateDetector(Decisions):
     def places(self) -> dict[str, slice]:
         """The place of each part in a question's vector."""
         towers = (part == "tower" for part in self.shares)
-        sizes = (self.tower.output_size if tower else self.encoder.size for tower in towers)
+        sizes = (
+            self.tower.output_size if tower else self.encoder.size for tower in towers
+        )
         ends = np.cumsum([0, *sizes]).tolist()
         return dict(zip(self.shares, map(slice, ends[:-1], ends[1:])))
 
@@ -194,7 +217,9 @@ class DuplicateDetector(Decisions):
     @functools.cached_property
     def checksum(self) -> str:
         """The SHA-256 of what decides the vectors: arrays, vocabulary, tower, encoder, head and shares."""
-        return model_file.checksum(model_file.arrays_of(self), model_file.vector_facts(self))
+        return model_file.checksum(
+            model_file.arrays_of(self), model_file.vector_facts(self)
+        )
 
     # ---- Saving ----
 
@@ -202,9 +227,10 @@ class DuplicateDetector(Decisions):
     def load(cls, path: str | os.PathLike) -> DuplicateDetector:
         """Loads a model; runs nothing of its file.
 
-        The path is the file of a model, the directory of a training run, or an encoder's name such as 'use'
-        (for a file of that name write './use'). CheckpointError: missing, damaged, of another version, or
-        made with another encoder. MissingDependencyError: its encoder's package is not installed.
+        The path is the file of a model, the directory of a training run, or an
+        encoder's name such as 'use' (for a file of that name write './use').
+        CheckpointError: missing, damaged, of another version, or made with another
+        encoder. MissingDependencyError: its encoder's package is not installed.
         """
         if isinstance(path, str) and is_encoder_name(path):
             return cls.from_encoder(path)
@@ -213,8 +239,8 @@ class DuplicateDetector(Decisions):
     def save(self, path: str | os.PathLike, *, overwrite: bool = False) -> Path:
         """Writes the model's file (in a directory ``model.safetensors``) atomically; returns its path.
 
-        ArgumentError for a file that is there without `overwrite`; CheckpointError where it cannot be
-        written, or its encoder is an object in Python.
+        ArgumentError for a file that is there without `overwrite`; CheckpointError
+        where it cannot be written, or its encoder is an object in Python.
         """
         model_file.check_encoder(self)
         path = model_file.model_path(path)
@@ -229,9 +255,10 @@ class DuplicateDetector(Decisions):
     def cut(self, questions: Iterable[str]) -> int:
         """How many questions the model does not read to their end.
 
-        Of a question, its tags counted, `siamese.text.cleaning.LONGEST_TEXT` characters are cleaned.
-        Of the cleaned text an encoder reads at most its `longest` characters, a tower the first
-        `MAX_TOKENS` tokens of the first `LONGEST` characters.
+        Of a question, its tags counted, `siamese.text.cleaning.LONGEST_TEXT` characters
+        are cleaned. Of the cleaned text an encoder reads at most its `longest`
+        characters, a tower the first `MAX_TOKENS` tokens of the first `LONGEST`
+        characters.
         """
         # A token has a character.
         return sum(len(text) > MAX_TOKENS and self._is_cut(text) for text in questions)
@@ -250,17 +277,18 @@ class DuplicateDetector(Decisions):
     ) -> np.ndarray:
         """The questions' vectors, float32 [questions, d], of length 1; [d] for a single text.
 
-        A blank question has a zero vector; with an encoder also one without a letter or digit, or of a
-        script that no part knows. A vector is the same alone or in company. (A model trained with padding
-        in its mean, as the course's, sees each question padded to a power of two.)
+        A blank question has a zero vector; with an encoder also one without a letter or
+        digit, or of a script that no part knows. A vector is the same alone or in
+        company. (A model trained with padding in its mean, as the course's, sees each
+        question padded to a power of two.)
 
         Args:
           questions: one text, a list or a column of texts, or a table with one column of questions.
           batch_size: how many are encoded at once; what takes seconds where None.
           show_progress: show a bar on standard error for work of over two seconds.
 
-        ArgumentError for a `batch_size` below 1; DataError for a question that is not text, with its place,
-        and for a table without one column of questions.
+        ArgumentError for a `batch_size` below 1; DataError for a question that is not
+        text, with its place, and for a table without one column of questions.
         """
         if isinstance(questions, str):
             return self.encode([questions])[0]
@@ -275,7 +303,10 @@ class DuplicateDetector(Decisions):
         bar: Any = nullcontext()
         if show_progress:
             bar = progress_bar(len(distinct), "encoding", "questions")
-        with bar, ThreadPoolExecutor(1) as thread:  # It reads texts while earlier ones are encoded.
+        with (
+            bar,
+            ThreadPoolExecutor(1) as thread,
+        ):  # It reads texts while earlier ones are encoded.
             read = thread.map(self._read, [distinct[part] for part in parts])
             try:
                 for part, texts_and_ids in zip(parts, read):
@@ -323,7 +354,9 @@ class DuplicateDetector(Decisions):
         read = list(map(self.as_read, texts))
         if self.tower is None:
             return read, None
-        return read, list(map(self._token_ids, read if self.vocabulary.folded else texts))
+        return read, list(
+            map(self._token_ids, read if self.vocabulary.folded else texts)
+        )
 
     def _vectors(self, texts: list[str], ids: Any, length: Any = None) -> np.ndarray:
         """The vectors of texts and their token ids, padded to `length`, float32 [texts, d]."""
@@ -343,12 +376,15 @@ class DuplicateDetector(Decisions):
         """Questions' vectors, of the vectors of their parts, float32 [n, size] each, as in `shares`."""
         weights = np.sqrt(np.array(list(self.shares.values()), np.float32))
         # A text that one part has no vector for has the others'.
-        return unit_rows(np.concatenate([w * part for w, part in zip(weights, parts)], axis=1))
+        return unit_rows(
+            np.concatenate([w * part for w, part in zip(weights, parts)], axis=1)
+        )
 
     def similarity(self, question1: Any, question2: Any) -> Any:
         """The cosine of two questions (a float), or of two lists pair by pair (float32 [n]).
 
-        One question is compared with each of a list; lists of different lengths are an ArgumentError.
+        One question is compared with each of a list; lists of different lengths are an
+        ArgumentError.
         """
         return self._compared(cosines_with, question1, question2)
 
@@ -366,7 +402,9 @@ class DuplicateDetector(Decisions):
         chances = self.probabilities_of(self.score(question1, question2))
         return chances if np.ndim(chances) else float(chances)
 
-    def predict(self, question1: Any, question2: Any, threshold: float | None = None) -> Any:
+    def predict(
+        self, question1: Any, question2: Any, threshold: float | None = None
+    ) -> Any:
         """Whether two questions (or two lists, pair by pair) have a score above a threshold or the own."""
         answer = self.score(question1, question2) > self.border(threshold)
         return answer if np.ndim(answer) else bool(answer)
@@ -404,7 +442,9 @@ class DuplicateDetector(Decisions):
         else:  # As the course's predict: both of a pair padded to the power of two of the longer one.
             texts, ids = self._read(texts)
             longest = np.reshape([max(len(row), 1) for row in ids], (2, -1)).max(axis=0)
-            vectors = self._vectors(texts, ids, length=np.tile(powers_of_two(longest), 2))
+            vectors = self._vectors(
+                texts, ids, length=np.tile(powers_of_two(longest), 2)
+            )
         return vectors[: len(first)], vectors[len(first) :]
 
     def unknown_words(self, question: str) -> list[str]:
@@ -414,7 +454,9 @@ class DuplicateDetector(Decisions):
         unknown = [word for word in words if word not in vocabulary]
         if self.encoder is None:
             return unknown
-        return [word for word in unknown if has_words(word) and self.encoder.unread(word)]
+        return [
+            word for word in unknown if has_words(word) and self.encoder.unread(word)
+        ]
 
     def without_known_words(self, questions: Sequence[str]) -> np.ndarray:
         """Which questions have no word that the model knows, bool [questions]: it cannot tell them apart.
@@ -431,8 +473,11 @@ class DuplicateDetector(Decisions):
             if self.tower is None:
                 return True
             text, words = self.as_read(text), self.vocabulary
-            # Most texts have a known word between blanks; the others are read as the tower reads them.
+            # Most texts have a known word between blanks; the others are read as the
+            # tower reads them.
             near = (text.lower() if words.folded else text).split()
-            return not (has_known(near) or has_known(word_tokenize(words.read(text)[:LONGEST])))
+            return not (
+                has_known(near) or has_known(word_tokenize(words.read(text)[:LONGEST]))
+            )
 
         return np.array(list(map(is_unknown, questions)), bool)

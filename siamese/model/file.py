@@ -1,10 +1,12 @@
 """Models and checkpoints: one safetensors file each, checked by its SHA-256; no pickle.
 
-The file holds arrays, and one JSON text under ``siamese`` in its metadata: format, kind, version, SHA-256
-and more facts. A writer replaces the file as a whole (`siamese.system.files`).
+The file holds arrays, and one JSON text under ``siamese`` in its metadata: format,
+kind, version, SHA-256 and more facts. A writer replaces the file as a whole
+(`siamese.system.files`).
 
-The arrays of a model are the tower's weights and the head. Its facts: tower, vocabulary (words, folded,
-unknown_ids), encoder (name, fingerprint), shares, threshold, calibration, card.
+The arrays of a model are the tower's weights and the head. Its facts: tower, vocabulary
+(words, folded, unknown_ids), encoder (name, fingerprint), shares, threshold,
+calibration, card.
 """
 
 from __future__ import annotations
@@ -30,7 +32,13 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "siamese", 4
 MODEL_NAME = "model.safetensors"  # in the directory of a run
-DAMAGE = ValueError, TypeError, LookupError, AttributeError, ArithmeticError  # of other contents
+DAMAGE = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+)  # of other contents
 MAKE = "`siamese train` makes one."
 
 
@@ -44,24 +52,30 @@ def write_file(
 ) -> None:
     """Writes arrays and facts as one file; a killed writer leaves an older one as it was.
 
-    The kind is 'model' or 'checkpoint'. Facts are JSON values by name; tuples come back as lists.
-    ArgumentError for a file that is there without `overwrite`; CheckpointError where it cannot be written.
+    The kind is 'model' or 'checkpoint'. Facts are JSON values by name; tuples come back
+    as lists. ArgumentError for a file that is there without `overwrite`;
+    CheckpointError where it cannot be written.
     """
     from safetensors.numpy import save
 
     arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     body = {**facts, "format": FORMAT, "kind": kind, "version": VERSION}
-    body = json.loads(json.dumps(body))  # As it is read, for the checksum: keys are text.
+    body = json.loads(
+        json.dumps(body)
+    )  # As it is read, for the checksum: keys are text.
     body.pop("sha256", None)
     text = json.dumps({**body, "sha256": checksum(arrays, body)})
     with open_atomically(path, CheckpointError, overwrite=overwrite) as file:
         file.write(save(arrays, {FORMAT: text}))
 
 
-def read_file(path: str | os.PathLike, kind: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+def read_file(
+    path: str | os.PathLike, kind: str
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Reads a file that `write_file` wrote: its arrays by name, and its facts.
 
-    CheckpointError where it is missing, damaged, or of another program, kind or version.
+    CheckpointError where it is missing, damaged, or of another program, kind or
+    version.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -124,7 +138,9 @@ def read_model(path: str | os.PathLike) -> DuplicateDetector:
             return DuplicateDetector(None, None, None, **options)
         tower = TowerConfig(**tower)
         vocabulary = Vocabulary(**{**words, "words": words["words"][1:]})
-        is_whole = list(vocabulary.words) == words["words"] and isinstance(vocabulary.folded, bool)
+        is_whole = list(vocabulary.words) == words["words"] and isinstance(
+            vocabulary.folded, bool
+        )
         if not is_whole or tower.vocab_size != vocabulary.size:
             sizes = f"{vocabulary.size} different words, and its embedding {tower.vocab_size} rows"
             raise ValueError(f"its vocabulary has {sizes}")
@@ -142,7 +158,8 @@ def vector_facts(detector: DuplicateDetector) -> dict[str, Any]:
     return {
         "tower": tower and asdict(tower),
         "vocabulary": tower and {name: getattr(words, name) for name in names},
-        "encoder": encoder and {"name": encoder.name, "fingerprint": encoder.fingerprint},
+        "encoder": encoder
+        and {"name": encoder.name, "fingerprint": encoder.fingerprint},
         "shares": detector.shares,
     }
 
@@ -169,7 +186,9 @@ def saved_encoder(path: str | os.PathLike, facts: Mapping[str, Any]) -> Any:
 
 def model_path(path: str | os.PathLike) -> Path:
     """The file of a model, which may be given by the directory of a run."""
-    path = os.fsdecode(path)  # of bytes, too; `Path.is_dir` raises for a name that is too long
+    path = os.fsdecode(
+        path
+    )  # of bytes, too; `Path.is_dir` raises for a name that is too long
     return Path(path, MODEL_NAME) if os.path.isdir(path) else Path(path)
 
 
@@ -177,10 +196,16 @@ def model_path(path: str | os.PathLike) -> Path:
 
 
 def index_facts(
-    detector: DuplicateDetector, path: str | os.PathLike | None, model: str | os.PathLike | None
+    detector: DuplicateDetector,
+    path: str | os.PathLike | None,
+    model: str | os.PathLike | None,
 ) -> dict[str, Any]:
     """What an index says of its model: checksum, encoder, places; for an encoder alone its threshold."""
-    facts = {"model_checksum": detector.checksum, "size": detector.output_size, "model": []}
+    facts = {
+        "model_checksum": detector.checksum,
+        "size": detector.output_size,
+        "model": [],
+    }
     facts["encoder"] = vector_facts(detector)["encoder"]
     if model is not None and not is_encoder_name(model) and os.path.exists(model):
         where = model_path(model).resolve()
@@ -192,7 +217,9 @@ def index_facts(
     return facts
 
 
-def detector_of(path: str | os.PathLike, facts: dict[str, Any], detector: Any) -> DuplicateDetector:
+def detector_of(
+    path: str | os.PathLike, facts: dict[str, Any], detector: Any
+) -> DuplicateDetector:
     """The model of an index, from its file, or of the encoder that the index names."""
     from siamese.model.detector import DuplicateDetector
 

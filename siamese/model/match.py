@@ -17,11 +17,17 @@ def match_questions(
 ) -> list[list[tuple[int, float]]]:
     """For each question its k best matches in another list, best first; none for one without words.
 
-    A match is (place in `others`, cosine). ArgumentError for k below 1, or a text in place of a list.
+    A match is (place in `others`, cosine). ArgumentError for k below 1, or a text in
+    place of a list.
     """
     lists = (text_list(texts, "match_questions") for texts in (questions, others))
     asked, stored = map(detector.encode, lists)
     worded = np.flatnonzero(stored.any(axis=1))
     rows, products = top_k(stored[worded], asked, whole_number(k, "k", 1))
-    matches = zip(worded[rows].tolist(), np.minimum(products, 1).tolist(), asked.any(axis=1))
-    return [list(zip(places, cosines)) if words else [] for places, cosines, words in matches]
+    matches = zip(
+        worded[rows].tolist(), np.minimum(products, 1).tolist(), asked.any(axis=1)
+    )
+    return [
+        list(zip(places, cosines)) if words else []
+        for places, cosines, words in matches
+    ]

@@ -1,7 +1,8 @@
 """How a model of several parts decides: a logistic curve of the parts' cosines, products and cubes.
 
-The whole vector's cosine, the mean of the parts' cosines, finds and orders candidates. Whether two
-questions are duplicates is better read off the parts one by one: see docs/topics/quality.md.
+The whole vector's cosine, the mean of the parts' cosines, finds and orders candidates.
+Whether two questions are duplicates is better read off the parts one by one: see
+docs/topics/quality.md.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from siamese.evaluation.thresholds import SLOPE, fit_threshold
 from siamese.nn.nearest import EQUAL, cosines_with
 from siamese.system.arguments import as_number
 
-LEFT_OUT = 0.01  # of the pairs that are duplicates by the curve are below `candidate_cut`
+LEFT_OUT = (
+    0.01  # of the pairs that are duplicates by the curve are below `candidate_cut`
+)
 
 
 @dataclass(frozen=True)
@@ -30,14 +33,20 @@ class PartsCurve:
     intercept: float  # of the logistic regression
     weights: tuple[float, ...]  # of `with_products`
     borders: tuple[float, ...]  # probabilities, rising
-    # Of the pairs that have at least these probabilities all but `LEFT_OUT` lie above these cosines of
-    # whole vectors.
+    # Of the pairs that have at least these probabilities all but `LEFT_OUT` lie above
+    # these cosines of whole vectors.
     cosines: tuple[float, ...]
     steepness: float = 1.0  # `refitted` makes steepness * logit + shift of a logit.
     shift: float = 0.0
 
     def __post_init__(self) -> None:
-        numbers = [self.intercept, *self.weights, *self.borders, *self.cosines, self.shift]
+        numbers = [
+            self.intercept,
+            *self.weights,
+            *self.borders,
+            *self.cosines,
+            self.shift,
+        ]
         good = np.isfinite(numbers).all() and len(self.borders) == len(self.cosines)
         if not good or not 0 < self.steepness < np.inf:
             raise ValueError("its numbers are not those of a curve.")
@@ -56,19 +65,33 @@ class PartsCurve:
         own = logistic((np.log(p / (1 - p)) - self.shift) / self.steepness)
         return min(float(np.interp(own, self.borders, self.cosines, left=-1)), EQUAL)
 
-    def refitted(self, cosines: np.ndarray, labels: np.ndarray, resamples: int) -> dict[str, Any]:
+    def refitted(
+        self, cosines: np.ndarray, labels: np.ndarray, resamples: int
+    ) -> dict[str, Any]:
         """The curve with another intercept and steepness, of labelled pairs; former ones do not count.
 
-        Of cosines [n, parts] and labels, bool [n], it returns what `FittedThreshold.to_dict` has, with its
-        own `fit`; the interval is of its probabilities. For `resamples` and errors see
+        Of cosines [n, parts] and labels, bool [n], it returns what
+        `FittedThreshold.to_dict` has, with its own `fit`; the interval is of its
+        probabilities. For `resamples` and errors see
         `siamese.evaluation.thresholds.fit_threshold`.
         """
-        # The logits on the scale of a cosine: the curve as it is has the slope expected of one.
-        fit = fit_threshold(0.5 + self.logits(cosines) / SLOPE[0], labels, resamples=resamples)
+        # The logits on the scale of a cosine: the curve as it is has the slope expected
+        # of one.
+        fit = fit_threshold(
+            0.5 + self.logits(cosines) / SLOPE[0], labels, resamples=resamples
+        )
         curve = fit.calibration
-        new = {"steepness": curve.slope / SLOPE[0], "shift": curve.slope * 0.5 + curve.intercept}
+        new = {
+            "steepness": curve.slope / SLOPE[0],
+            "shift": curve.slope * 0.5 + curve.intercept,
+        }
         low, high = curve([fit.low, fit.high]).tolist()
-        return {**fit.to_dict(), "low": low, "high": high, **replace(self, n=fit.pairs, **new).fit}
+        return {
+            **fit.to_dict(),
+            "low": low,
+            "high": high,
+            **replace(self, n=fit.pairs, **new).fit,
+        }
 
     @property
     def fit(self) -> dict[str, Any]:
@@ -83,16 +106,22 @@ def calibration_of(values: Mapping[str, Any] | None) -> Calibration | PartsCurve
     try:
         if "borders" not in values:
             return Calibration(**values)
-        return PartsCurve(**{k: tuple(v) if type(v) is list else v for k, v in values.items()})
+        return PartsCurve(
+            **{k: tuple(v) if type(v) is list else v for k, v in values.items()}
+        )
     except (TypeError, ValueError) as error:
-        raise CheckpointError(f"The calibration is damaged: {error} Train again.") from None
+        raise CheckpointError(
+            f"The calibration is damaged: {error} Train again."
+        ) from None
 
 
-def fit_parts(part_cosines: np.ndarray, cosines: np.ndarray, labels: np.ndarray) -> PartsCurve:
+def fit_parts(
+    part_cosines: np.ndarray, cosines: np.ndarray, labels: np.ndarray
+) -> PartsCurve:
     """The curve of pairs with labels, bool [n], of both kinds.
 
-    Their cosines are float [n, parts] of the parts, and [n] of the whole vectors. For errors see
-    `siamese.evaluation.metrics.check_scores`.
+    Their cosines are float [n, parts] of the parts, and [n] of the whole vectors. For
+    errors see `siamese.evaluation.metrics.check_scores`.
     """
     cosines, labels = check_scores(cosines, labels)
     from sklearn.linear_model import LogisticRegression
@@ -121,7 +150,9 @@ def with_products(cosines: np.ndarray) -> np.ndarray:
     """
     cosines = np.asarray(cosines, np.float64)
     one, two = np.triu_indices(cosines.shape[1])
-    return np.concatenate([cosines, cosines[:, one] * cosines[:, two], cosines**3], axis=1)
+    return np.concatenate(
+        [cosines, cosines[:, one] * cosines[:, two], cosines**3], axis=1
+    )
 
 
 class Decisions:
@@ -140,21 +171,34 @@ class Decisions:
     def part_cosines(self, vectors: np.ndarray, others: np.ndarray) -> np.ndarray:
         """The cosines of each part, float32 [n, parts], of pairs of vectors, [n, d] each.
 
-        A part that has no vector for a text has the cosine 0, and those of the other parts are their own.
-        Of the mean vectors of two groups they are the mean cosines over the groups' pairs.
+        A part that has no vector for a text has the cosine 0, and those of the other
+        parts are their own. Of the mean vectors of two groups they are the mean cosines
+        over the groups' pairs.
         """
-        shares, places = np.array([*self.shares.values()], np.float32), self.places.values()
-        products = [np.vecdot(vectors[:, place], others[..., place]) for place in places]
-        # A vector without some part was made longer, to length 1: see `DuplicateDetector.joined`.
-        sides = [[side[:, place].any(axis=1) for place in places] for side in (vectors, others)]
-        one, two = (shares @ np.stack(present) for present in sides)  # the shares that are present
+        shares, places = (
+            np.array([*self.shares.values()], np.float32),
+            self.places.values(),
+        )
+        products = [
+            np.vecdot(vectors[:, place], others[..., place]) for place in places
+        ]
+        # A vector without some part was made longer, to length 1: see
+        # `DuplicateDetector.joined`.
+        sides = [
+            [side[:, place].any(axis=1) for place in places]
+            for side in (vectors, others)
+        ]
+        one, two = (
+            shares @ np.stack(present) for present in sides
+        )  # the shares that are present
         scale = np.sqrt(one * two)[:, None]
         return np.clip(np.stack(products, axis=1) / shares * scale, -1, 1)
 
     def scores_of(self, vectors: np.ndarray, others: np.ndarray) -> np.ndarray:
         """What decides about pairs of vectors, [n, d] each: float [n], compared with the threshold.
 
-        It is their cosine, or, where the model has a curve of its parts' cosines, their probability.
+        It is their cosine, or, where the model has a curve of its parts' cosines, their
+        probability.
         """
         if self.measure == "probability":
             probabilities = self.calibration(self.part_cosines(vectors, others))
@@ -167,7 +211,11 @@ class Decisions:
 
     def border(self, threshold: float | None = None) -> float:
         """What a score must exceed: a threshold, the model's own where None; equal texts always do."""
-        own = self.threshold if threshold is None else as_number(threshold, "threshold", -1, 1)
+        own = (
+            self.threshold
+            if threshold is None
+            else as_number(threshold, "threshold", -1, 1)
+        )
         return min(own, EQUAL)
 
     def rule(self, threshold: float | None = None) -> tuple[float, Callable | None]:
@@ -178,7 +226,9 @@ class Decisions:
         cut = self.border(threshold)
         if self.measure == "cosine":
             return cut, None
-        return self.calibration.candidate_cut(cut), lambda a, b: self.scores_of(a, b) > cut
+        return self.calibration.candidate_cut(
+            cut
+        ), lambda a, b: self.scores_of(a, b) > cut
 
     def judged(
         self, vectors: np.ndarray, others: np.ndarray, threshold: float | None = None
@@ -187,5 +237,7 @@ class Decisions:
         scores, cut = self.scores_of(vectors, others), self.border(threshold)
         cosines = cosines_with(vectors, others)
         known = self.calibration is not None and len(scores)
-        probabilities = self.probabilities_of(scores).tolist() if known else [None] * len(scores)
+        probabilities = (
+            self.probabilities_of(scores).tolist() if known else [None] * len(scores)
+        )
         return list(zip(cosines.tolist(), probabilities, (scores > cut).tolist()))

@@ -15,9 +15,9 @@ from siamese.nn.ragged import Ragged
 class PaddedBatches(Iterator):
     """Endless batches of pairs of token rows, padded to a power of two.
 
-    The pairs are shuffled once before the first batch, and once more each time a pair is
-    wanted after the last one. Every batch holds `batch_size` pairs and may run over into
-    the next pass. `siamese.course.generator.data_generator` checks the arguments.
+    The pairs are shuffled once before the first batch, and once more each time a pair
+    is wanted after the last one. Every batch holds `batch_size` pairs and may run over
+    into the next pass. `siamese.course.generator.data_generator` checks the arguments.
 
     Args:
       q1: the first questions' token ids.
@@ -34,7 +34,14 @@ class PaddedBatches(Iterator):
       draws: what shuffles: Python's `random` module, or a `random.Random` that a run sets.
     """
 
-    def __init__(self, q1: Ragged, q2: Ragged, batch_size: int, pad: int = 1, shuffle: bool = True):
+    def __init__(
+        self,
+        q1: Ragged,
+        q2: Ragged,
+        batch_size: int,
+        pad: int = 1,
+        shuffle: bool = True,
+    ):
         self._q1 = q1
         self._q2 = q2
         self._batch_size = batch_size
@@ -42,7 +49,9 @@ class PaddedBatches(Iterator):
         self._shuffle = shuffle
         self.draws: Any = random
         self._order = list(range(len(q1)))
-        self._index = len(self._order)  # place in _order of the next pair; a pass begins at the end
+        self._index = len(
+            self._order
+        )  # place in _order of the next pair; a pass begins at the end
 
     def __next__(self) -> tuple[np.ndarray, np.ndarray]:
         rows: list[int] = []
@@ -51,7 +60,9 @@ class PaddedBatches(Iterator):
                 self._index = 0
                 if self._shuffle:
                     self.draws.shuffle(self._order)
-            taken = self._order[self._index : self._index + self._batch_size - len(rows)]
+            taken = self._order[
+                self._index : self._index + self._batch_size - len(rows)
+            ]
             rows += taken
             self._index += len(taken)
         longest = max(self._q1.lengths[rows].max(), self._q2.lengths[rows].max())
@@ -65,12 +76,17 @@ class PaddedBatches(Iterator):
         """The position as values that JSON can hold: the order of the pairs, and where `draws` is."""
         version, numbers, gauss = self.draws.getstate()
         random_state = [version, list(numbers), gauss]
-        return {"order": list(self._order), "index": self._index, "random": random_state}
+        return {
+            "order": list(self._order),
+            "index": self._index,
+            "random": random_state,
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Goes to where `state` was taken, and sets `draws`, the global module too, to what it was.
 
-        A state of another number of pairs is an ArgumentError; nothing has changed then.
+        A state of another number of pairs is an ArgumentError; nothing has changed
+        then.
         """
         pairs = len(state["order"])
         if pairs != len(self._order):

@@ -8,7 +8,9 @@ import numpy as np
 
 TILE = 64  # scores of which the largest is looked at first
 SCORES = 1 << 23  # of queries that are compared together: 32 MiB
-PAIRS = 1 << 12  # of rows that are compared together: they stay in the processor's cache
+PAIRS = (
+    1 << 12
+)  # of rows that are compared together: they stay in the processor's cache
 EQUAL = 1 - 1e-6  # Equal texts have a cosine above it, which rounding may keep below 1.
 
 
@@ -39,12 +41,14 @@ def best_rows(scores: np.ndarray, k: int, least: float = -np.inf) -> np.ndarray:
     return rows[np.argsort(-scores[rows], kind="stable")][:k]
 
 
-def top_k(vectors: np.ndarray, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+def top_k(
+    vectors: np.ndarray, queries: np.ndarray, k: int
+) -> tuple[np.ndarray, np.ndarray]:
     """The k rows with the largest dot product for each query, by looking at all of them.
 
-    Of float32 [rows, d] and [queries, d] it returns int64 [queries, k] rows and float32 [queries, k]
-    products, best first, of equal ones the first row. The products are worked out one by one: they do not
-    depend on what else is asked.
+    Of float32 [rows, d] and [queries, d] it returns int64 [queries, k] rows and float32
+    [queries, k] products, best first, of equal ones the first row. The products are
+    worked out one by one: they do not depend on what else is asked.
 
     Example:
       >>> vectors = np.eye(3, dtype=np.float32)

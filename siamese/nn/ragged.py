@@ -23,8 +23,9 @@ def _read_only(array: np.ndarray) -> np.ndarray:
 class Ragged(Sequence):
     """Rows of int32 of any length, kept as one flat array and the rows' offsets.
 
-    A token costs four bytes, and a batch of rows is padded in a few NumPy calls. Row i is
-    ``values[offsets[i]:offsets[i + 1]]``, of int32 [total] and int64 [rows + 1]; they are read-only.
+    A token costs four bytes, and a batch of rows is padded in a few NumPy calls. Row i
+    is ``values[offsets[i]:offsets[i + 1]]``, of int32 [total] and int64 [rows + 1];
+    they are read-only.
 
     Example:
       >>> rows = Ragged.from_lists([[5, 6], [], [7]])
@@ -51,9 +52,15 @@ class Ragged(Sequence):
         except ValueError:  # rows within rows
             values = np.zeros((1, 1))
         are_whole = values.ndim == 1 and values.dtype.kind in "iu"
-        in_range = are_whole and values.min(initial=0) >= 0 and values.max(initial=0) <= _LARGEST
+        in_range = (
+            are_whole
+            and values.min(initial=0) >= 0
+            and values.max(initial=0) <= _LARGEST
+        )
         if not in_range:
-            at = next(i for i, row in enumerate(rows) if not all(map(_is_token_id, row)))
+            at = next(
+                i for i, row in enumerate(rows) if not all(map(_is_token_id, row))
+            )
             raise DataError(
                 f"Row {at} holds something other than integer token ids from 0 to {_LARGEST}: "
                 f"{reprlib.repr(rows[at])}. Encode the questions with a Vocabulary first."
@@ -75,7 +82,9 @@ class Ragged(Sequence):
         lengths = self.lengths[rows]
         offsets = np.zeros(len(rows) + 1, dtype=np.int64)
         np.cumsum(lengths, out=offsets[1:])
-        source = np.repeat(self.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        source = np.repeat(self.offsets[rows] - offsets[:-1], lengths) + np.arange(
+            offsets[-1]
+        )
         return Ragged(self.values[source], offsets)
 
     def padded(self, rows: np.ndarray, length: int, pad: int = 1) -> np.ndarray:
@@ -86,11 +95,14 @@ class Ragged(Sequence):
         rows = np.asarray(rows, dtype=np.int64)
         lengths = self.lengths[rows]
         if len(rows) and lengths.max() > length:
-            raise DataError(f"A row of {lengths.max()} tokens does not fit in length {length}.")
+            raise DataError(
+                f"A row of {lengths.max()} tokens does not fit in length {length}."
+            )
         positions = np.arange(length)
         if not len(self.values):
             return np.full((len(rows), length), pad, dtype=np.int32)
-        # What lies past a row's end is read too, which is quicker than leaving it out, and overwritten.
+        # What lies past a row's end is read too, which is quicker than leaving it out,
+        # and overwritten.
         out = self.values.take(self.offsets[rows, None] + positions, mode="clip")
         np.copyto(out, pad, where=positions >= lengths[:, None])
         return out
@@ -116,9 +128,15 @@ def check_pairs(q1: Sequence, q2: Sequence, name1: str, name2: str) -> None:
         counts = f"{name1} holds {len(q1)} questions and {name2} holds {len(q2)}"
         raise DataError(f"{counts}: a pair needs one of each.")
     if not len(q1):
-        raise DataError(f"{name1} and {name2} are empty: there is no pair to make a batch of.")
+        raise DataError(
+            f"{name1} and {name2} are empty: there is no pair to make a batch of."
+        )
     for rows, name in ((q1, name1), (q2, name2)):
-        empty: Any = np.flatnonzero(rows.lengths == 0) if isinstance(rows, Ragged) else ()
+        empty: Any = (
+            np.flatnonzero(rows.lengths == 0) if isinstance(rows, Ragged) else ()
+        )
         if len(empty):  # Padding alone has no meaning to compare.
-            what = f"{name}[{empty[0]}] is an empty question ({len(empty)} such in {name})"
+            what = (
+                f"{name}[{empty[0]}] is an empty question ({len(empty)} such in {name})"
+            )
             raise DataError(f"{what}: leave out its pair.")

@@ -1,7 +1,7 @@
 """Cosine similarity of vectors, of rows, and of two whole batches.
 
-NumPy in gives NumPy out, in its own precision; JAX arrays (also inside `jax.jit` and `jax.grad`) give JAX
-arrays.
+NumPy in gives NumPy out, in its own precision; JAX arrays (also inside `jax.jit` and
+`jax.grad`) give JAX arrays.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from siamese.nn.tower import unit_vectors
 def l2_normalize(x: Any, axis: int = -1) -> Any:
     """Scales vectors to length 1: ``x / sqrt(sum(x * x))``, the course's Normalize layer.
 
-    A zero vector has no direction: it stays zero, with a zero gradient, where the course's formula
-    divides by zero. A vector is first divided by a power of two, which is exact, so that no squared length
-    is too large or too small for its precision.
+    A zero vector has no direction: it stays zero, with a zero gradient, where the
+    course's formula divides by zero. A vector is first divided by a power of two, which
+    is exact, so that no squared length is too large or too small for its precision.
 
-    `x` is float [..., d], or has its vectors along another `axis`, and so has the result.
+    `x` is float [..., d], or has its vectors along another `axis`, and so has the
+    result.
 
     Example:
       >>> l2_normalize([3.0, 4.0]).tolist()
@@ -46,8 +47,9 @@ def _at_least_float32(xp: Any, x: Any) -> Any:
 def cosine_similarity(v1: Any, v2: Any) -> Any:
     """Cosine of the angle between vectors: ``v1 · v2 / (|v1| |v2|)``, 0 where one of them is zero.
 
-    v1 and v2 are float [d] or [..., d], row i beside row i; the result is float [...], from -1 to 1. Other
-    shapes are a ShapeError: broadcasting would compare rows that do not belong together.
+    v1 and v2 are float [d] or [..., d], row i beside row i; the result is float [...],
+    from -1 to 1. Other shapes are a ShapeError: broadcasting would compare rows that do
+    not belong together.
 
     Example:
       >>> round(float(cosine_similarity([1, 2, 3], [1, 2, 3.5])), 4)
@@ -62,16 +64,18 @@ def cosine_similarity(v1: Any, v2: Any) -> Any:
             f"{tuple(v1.shape)} and v2 {tuple(v2.shape)}. For all pairs of rows use similarity_matrix."
         )
     units = [l2_normalize(_at_least_float32(xp, v)) for v in (v1, v2)]
-    cosine = xp.clip(xp.sum(units[0] * units[1], axis=-1), -1, 1)  # Rounding goes beyond.
+    cosine = xp.clip(
+        xp.sum(units[0] * units[1], axis=-1), -1, 1
+    )  # Rounding goes beyond.
     return xp.asarray(cosine, xp.result_type(v1, v2))
 
 
 def similarity_matrix(v1: Any, v2: Any, *, normalize: bool = True) -> Any:
     """Cosine similarity of every row of v1 with every row of v2.
 
-    Of v1, float [n, d], and v2, float [m, d], entry (i, j) of the float [n, m] compares ``v1[i]`` with
-    ``v2[j]``, from -1 to 1. `normalize` is False where the rows have length 1 already, as those of the
-    model have. Other shapes are a ShapeError.
+    Of v1, float [n, d], and v2, float [m, d], entry (i, j) of the float [n, m] compares
+    ``v1[i]`` with ``v2[j]``, from -1 to 1. `normalize` is False where the rows have
+    length 1 already, as those of the model have. Other shapes are a ShapeError.
 
     Example:
       >>> similarity_matrix([[1.0, 0.0]], [[0.0, 2.0], [3.0, 0.0]]).tolist()
@@ -90,7 +94,8 @@ def similarity_matrix(v1: Any, v2: Any, *, normalize: bool = True) -> Any:
     if normalize:
         v1 = l2_normalize(v1)
         v2 = l2_normalize(v2)
-    # Accelerators multiply float32 in fewer bits unless told otherwise; the loss must not drift.
+    # Accelerators multiply float32 in fewer bits unless told otherwise; the loss must
+    # not drift.
     exactly = {} if xp is np else {"precision": "highest"}
     products = xp.matmul(v1, xp.transpose(v2), **exactly)
     return xp.clip(products, -1, 1) if normalize else products
@@ -98,7 +103,8 @@ def similarity_matrix(v1: Any, v2: Any, *, normalize: bool = True) -> Any:
 
 def array_namespace(*arrays: Any) -> Any:
     """The NumPy-like module to compute with: JAX's where one of the arrays is JAX's."""
-    # Another thread may be importing it: a module without the class has made no array yet.
+    # Another thread may be importing it: a module without the class has made no array
+    # yet.
     jax_array = getattr(sys.modules.get("jax"), "Array", ())
     is_jax = any(isinstance(array, jax_array) for array in arrays)
     return sys.modules["jax.numpy"] if is_jax else np
@@ -110,7 +116,9 @@ def as_float(xp: Any, x: Any) -> Any:
         x = xp.asarray(x)
         x = x.astype(np.float64) if x.dtype.kind in "OUS" else x
     except (TypeError, ValueError):
-        raise ArgumentError(f"Vectors are rows of numbers, not {reprlib.repr(x)}.") from None
+        raise ArgumentError(
+            f"Vectors are rows of numbers, not {reprlib.repr(x)}."
+        ) from None
     if x.dtype.kind in "iub":
         return x.astype(np.float64 if xp is np else np.float32)
     return x

@@ -7,8 +7,9 @@ Its weights are a flat dict of arrays, as they are saved:
     lstm/bias            float32 [4 * d_model]
     lstm_reverse/kernel, lstm_reverse/bias    of the second direction, where there is one
 
-With the same weights the course's Trax model computes the same vectors. An encoder adds lstm/products and
-lstm_reverse/products, float32 [vocab_size, 4 * d_model]: `products_of` every word, computed once.
+With the same weights the course's Trax model computes the same vectors. An encoder adds
+lstm/products and lstm_reverse/products, float32 [vocab_size, 4 * d_model]:
+`products_of` every word, computed once.
 
 A function imports JAX when it needs it: reading a model's files does not.
 """
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
 
 UNKNOWN = 0
 PAD = 1
-# The parts of a batch that draw their own dropout of a word's vector: with one part a question and its
-# duplicate lack the same numbers, and the model generalises less (docs/tasks/train.md).
+# The parts of a batch that draw their own dropout of a word's vector: with one part a
+# question and its duplicate lack the same numbers, and the model generalises less
+# (docs/tasks/train.md).
 DROPOUT_PARTS = 2
 
 
@@ -38,13 +40,19 @@ class TowerConfig:
 
     vocab_size: int  # rows of the embedding
     d_model: int = 128  # size of the embedding and of the LSTM's state
-    mask_padding: bool = False  # leave padding out, or average over it as the course does
-    bidirectional: bool = False  # a second LSTM from the end; its mean state is appended
+    mask_padding: bool = (
+        False  # leave padding out, or average over it as the course does
+    )
+    bidirectional: bool = (
+        False  # a second LSTM from the end; its mean state is appended
+    )
 
     def __post_init__(self) -> None:
         for name in ("mask_padding", "bidirectional"):
             if getattr(self, name) not in (True, False):
-                raise ArgumentError(f"{name} must be True or False; it is {getattr(self, name)!r}.")
+                raise ArgumentError(
+                    f"{name} must be True or False; it is {getattr(self, name)!r}."
+                )
 
     @property
     def output_size(self) -> int:
@@ -68,8 +76,12 @@ class TowerConfig:
 class Dropout(NamedTuple):
     """The dropout rates of training."""
 
-    embedding: float = 0.0  # Share of the vectors' numbers set to zero (Srivastava et al., 2014).
-    word: float = 0.0  # Share of words replaced by the unknown word (Iyyer et al., 2015).
+    embedding: float = (
+        0.0  # Share of the vectors' numbers set to zero (Srivastava et al., 2014).
+    )
+    word: float = (
+        0.0  # Share of words replaced by the unknown word (Iyyer et al., 2015).
+    )
 
 
 class Words(NamedTuple):
@@ -80,12 +92,16 @@ class Words(NamedTuple):
 
 
 def init(
-    key: Array, config: TowerConfig, lstm_bias: str = "all_gates", embedding_std: float = 0.0
+    key: Array,
+    config: TowerConfig,
+    lstm_bias: str = "all_gates",
+    embedding_std: float = 0.0,
 ) -> dict[str, Array]:
     """The weights that training starts from, drawn as Trax draws them: float32 of ``config.shapes()``.
 
-    The LSTM's bias starts at 1 at 'all_gates', as Trax's, or the 'forget_gate', see `siamese.Siamese`. An
-    `embedding_std` of 0 takes Trax's uniform distribution, whose variance is 1 / d_model.
+    The LSTM's bias starts at 1 at 'all_gates', as Trax's, or the 'forget_gate', see
+    `siamese.Siamese`. An `embedding_std` of 0 takes Trax's uniform distribution, whose
+    variance is 1 / d_model.
     """
     import jax
     import jax.numpy as jnp
@@ -97,9 +113,13 @@ def init(
         embedding = embedding_std * jax.random.normal(next(keys), (size, d))
     else:
         limit = (3.0 / d) ** 0.5
-        embedding = jax.random.uniform(next(keys), (size, d), jnp.float32, -limit, limit)
+        embedding = jax.random.uniform(
+            next(keys), (size, d), jnp.float32, -limit, limit
+        )
     weights = {"embedding": embedding}
-    gates = {"all_gates": [1, 1, 1, 1], "forget_gate": [0, 0, 1, 0]}[lstm_bias]  # i, j, f, o
+    gates = {"all_gates": [1, 1, 1, 1], "forget_gate": [0, 0, 1, 0]}[
+        lstm_bias
+    ]  # i, j, f, o
     for name in config.lstms:
         limit = (6.0 / (2 * d + 4 * d)) ** 0.5  # Glorot & Bengio, 2010
         shape = (2 * d, 4 * d)
@@ -119,14 +139,17 @@ def encode(
 ) -> Array:
     """The vectors of a batch of padded questions; a pure function for `jax.jit` and `jax.grad`.
 
-    They are float32 [batch, output_size], of length 1; zero for a row without tokens, where masked.
+    They are float32 [batch, output_size], of length 1; zero for a row without tokens,
+    where masked.
     """
     import jax.numpy as jnp
 
     from siamese.nn.lstm import mean_state
 
     if not isinstance(tokens, Words):  # Each position counts as a word of its own.
-        words = jnp.concatenate([jnp.array([UNKNOWN, PAD], jnp.int32), jnp.ravel(tokens)])
+        words = jnp.concatenate(
+            [jnp.array([UNKNOWN, PAD], jnp.int32), jnp.ravel(tokens)]
+        )
         tokens = Words(words, jnp.arange(2, len(words)).reshape(tokens.shape))
     words, places = tokens
     tokens = words[places]
@@ -150,7 +173,9 @@ def products_of(weights: Mapping, x: Array, config: TowerConfig) -> list[Array]:
     """The LSTMs' products with the words' vectors x: `siamese.nn.lstm.word_products` of each LSTM."""
     from siamese.nn.lstm import word_products
 
-    kernels = ((weights[f"{name}/kernel"], weights[f"{name}/bias"]) for name in config.lstms)
+    kernels = (
+        (weights[f"{name}/kernel"], weights[f"{name}/bias"]) for name in config.lstms
+    )
     return [word_products(kernel, bias, x) for kernel, bias in kernels]
 
 
@@ -159,14 +184,16 @@ def dropped(
 ) -> tuple[Array, Array]:
     """The words' vectors, some of their numbers zero, and the places, some that of the unknown word.
 
-    The numbers that stay are divided by the share that stays; padding stays. Each part of the batch has
-    copies of the vectors to drop numbers from.
+    The numbers that stay are divided by the share that stays; padding stays. Each part
+    of the batch has copies of the vectors to drop numbers from.
     """
     import jax
     import jax.numpy as jnp
 
     if dropout.word:
-        some = jax.random.bernoulli(jax.random.fold_in(key, 0), dropout.word, tokens.shape)
+        some = jax.random.bernoulli(
+            jax.random.fold_in(key, 0), dropout.word, tokens.shape
+        )
         places = jnp.where(some & (tokens != PAD), UNKNOWN, places)
     if dropout.embedding:
         part = jnp.arange(len(places)) * DROPOUT_PARTS // len(places)
@@ -194,6 +221,7 @@ def unit_vectors(xp: ModuleType, x: Any, axis: int = -1) -> Any:
     """`x` scaled to length 1 along an axis, by NumPy or JAX; a zero vector stays, with a zero gradient."""
     squared = xp.sum(x * x, axis=axis, keepdims=True)
     is_zero = squared == 0
-    # Both `where` are needed: the inner one keeps NaN out of the gradient, the outer one makes it 0.
+    # Both `where` are needed: the inner one keeps NaN out of the gradient, the outer
+    # one makes it 0.
     safe = xp.where(is_zero, xp.ones_like(squared), squared)
     return xp.where(is_zero, xp.zeros_like(x), x / xp.sqrt(safe))

@@ -1,7 +1,7 @@
 """The modified triplet loss of a similarity matrix: mean negative and closest negative.
 
-The formula and its terms are in the docstring of `siamese.course.loss`. Nothing here needs
-Trax: NumPy arrays give NumPy's, JAX arrays JAX's.
+The formula and its terms are in the docstring of `siamese.course.loss`. Nothing here
+needs Trax: NumPy arrays give NumPy's, JAX arrays JAX's.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ CLOSEST = ("semi_hard", "hardest")
 REDUCTIONS = ("sum", "mean", "none")
 DIRECTIONS = ("rows", "columns", "both")
 
-# Edition of the Trax course -> the words of its loss. The last one is the default everywhere.
+# Edition of the Trax course -> the words of its loss. The last one is the default
+# everywhere.
 EDITIONS: dict[int, dict[str, Any]] = {
     year: {"closest": "hardest", "reduction": "mean"} for year in (2020, 2021, 2022)
 }
@@ -85,15 +86,18 @@ def hinge(positive: Any, negative: Any, margin: Any = 0.25) -> Any:
             "The hinge takes one positive and one negative for each row, both of shape [batch]; "
             f"positive has shape {shape_p} and negative {shape_n}: drop the extra axis (keepdims)."
         )
-    if np.shape(margin) or array_namespace(margin) is np:  # JAX may still be tracing a number.
+    if (
+        np.shape(margin) or array_namespace(margin) is np
+    ):  # JAX may still be tracing a number.
         margin = as_number(margin, "margin", 0, 1e30)
     xp = array_namespace(positive, negative)
     gap = as_float(xp, negative) - as_float(xp, positive) + margin
     return xp.maximum(gap, xp.zeros_like(gap))
 
 
-# Without a negative both are -inf, whose hinge is 0. (The lecture's -2 is below any cosine, but not below
-# the dot products of longer vectors.) `negative`, bool [batch, batch], is that of `negative_mask`.
+# Without a negative both are -inf, whose hinge is 0. (The lecture's -2 is below any
+# cosine, but not below the dot products of longer vectors.) `negative`, bool [batch,
+# batch], is that of `negative_mask`.
 
 
 def mean_negative(scores: Any, negative: Any = None) -> Any:
@@ -106,7 +110,9 @@ def mean_negative(scores: Any, negative: Any = None) -> Any:
     return xp.where(count > 0, total / xp.maximum(count, 1), -np.inf)
 
 
-def closest_negative(scores: Any, closest: str = "semi_hard", negative: Any = None) -> Any:
+def closest_negative(
+    scores: Any, closest: str = "semi_hard", negative: Any = None
+) -> Any:
     """Each row's largest allowed negative, of scores as in `loss_from_scores`: float [batch]."""
     one_of(closest, "closest", CLOSEST)
     xp = array_namespace(scores)
@@ -157,4 +163,8 @@ def positives(scores: Any) -> Any:
 
 def _average(xp: Any, a: Any, b: Any = None) -> Any:
     """Mean over the sides in which a row has a negative: float [batch]."""
-    return a if b is None else xp.where(a == -np.inf, b, xp.where(b == -np.inf, a, (a + b) / 2))
+    return (
+        a
+        if b is None
+        else xp.where(a == -np.inf, b, xp.where(b == -np.inf, a, (a + b) / 2))
+    )

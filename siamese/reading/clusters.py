@@ -20,10 +20,14 @@ _BEFORE_MARK = re.compile(" (?=[?!.,;:])")  # of folded text, whose blanks are s
 MOST_PAIRED = 2000  # questions of a cluster: all pairs of more would fill the memory
 
 
-def number_questions(question1: list[str], question2: list[str]) -> tuple[list[str], np.ndarray]:
+def number_questions(
+    question1: list[str], question2: list[str]
+) -> tuple[list[str], np.ndarray]:
     """The distinct questions by exact text, in order of first appearance; int64 [n, 2], each pair's."""
     numbers: defaultdict[str, int] = defaultdict(count().__next__)
-    rows = list(map(numbers.__getitem__, chain.from_iterable(zip(question1, question2))))
+    rows = list(
+        map(numbers.__getitem__, chain.from_iterable(zip(question1, question2)))
+    )
     return list(numbers), np.array(rows, np.int64).reshape(-1, 2)
 
 
@@ -43,11 +47,15 @@ def connected_groups(size: int, edges: np.ndarray) -> np.ndarray:
 def first_places(questions: Sequence[str], key: Any = folded) -> np.ndarray:
     """The place of the first question that has the `key(text)` of each question, int64."""
     first: dict[str, int] = {}
-    places = [first.setdefault(key(text), place) for place, text in enumerate(questions)]
+    places = [
+        first.setdefault(key(text), place) for place, text in enumerate(questions)
+    ]
     return np.array(places, np.int64)
 
 
-def question_groups(questions: list[str], edges: np.ndarray, key: Any = folded) -> np.ndarray:
+def question_groups(
+    questions: list[str], edges: np.ndarray, key: Any = folded
+) -> np.ndarray:
     """The connected group of each question, int64; those of equal `key(text)` are connected, too."""
     equal = np.stack([first_places(questions, key), np.arange(len(questions))], axis=1)
     return connected_groups(len(questions), np.concatenate([edges, equal]))
@@ -69,7 +77,9 @@ class Clusters(NamedTuple):
     cluster1: np.ndarray  # int64 [pairs]: the cluster of each pair's first question
     cluster2: np.ndarray  # likewise of the second ones
     sizes: np.ndarray  # int64 [clusters]: their questions, 1 for one without duplicates
-    conflict_rows: np.ndarray  # int64: the pairs labelled non-duplicate within one cluster
+    conflict_rows: (
+        np.ndarray
+    )  # int64: the pairs labelled non-duplicate within one cluster
 
 
 def clusters(pairs: Any) -> Clusters:
@@ -96,7 +106,11 @@ def check_answers(pairs: Any) -> None:
     place = int(conflicts[0])
     texts = pairs.question1[place], pairs.question2[place]
     keys = list(map(answer_key, pairs.question1, pairs.question2))
-    labels = {bool(pairs.is_duplicate[at]) for at, key in enumerate(keys) if key == keys[place]}
+    labels = {
+        bool(pairs.is_duplicate[at])
+        for at, key in enumerate(keys)
+        if key == keys[place]
+    }
     why = "are answered different, and by other answers they are duplicates"
     if len(set(keys[place])) == 1:
         why = "are answered different, but are equal except for case, blanks and quotes"
@@ -109,15 +123,19 @@ def check_answers(pairs: Any) -> None:
 
 
 def transitive_closure(
-    rows: tuple[np.ndarray, np.ndarray], joined: Clusters, per_question: int = 10, seed: int = 0
+    rows: tuple[np.ndarray, np.ndarray],
+    joined: Clusters,
+    per_question: int = 10,
+    seed: int = 0,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Duplicates that follow from labels by transitivity: where a = b and b = c, also a = c.
 
-    The longer the chain between two questions, the less sure the pair. So a cluster of n gives at most
-    `per_question` times n pairs, drawn by `seed`; one that holds a pair labelled non-duplicate gives none.
-    `rows` are (rows1, rows2), int64 [pairs] each: any number of each pair's questions, the same for the
-    same question; `joined` are the clusters of these pairs. It returns (rows1, rows2, cluster), int64
-    [new pairs] each: the questions' numbers, no pair twice and no labelled one, and their cluster.
+    The longer the chain between two questions, the less sure the pair. So a cluster of
+    n gives at most `per_question` times n pairs, drawn by `seed`; one that holds a pair
+    labelled non-duplicate gives none. `rows` are (rows1, rows2), int64 [pairs] each:
+    any number of each pair's questions, the same for the same question; `joined` are
+    the clusters of these pairs. It returns (rows1, rows2, cluster), int64 [new pairs]
+    each: the questions' numbers, no pair twice and no labelled one, and their cluster.
     """
     draw = np.random.default_rng(seed)
     questions, first = np.unique(np.concatenate(rows), return_index=True)
@@ -126,7 +144,9 @@ def transitive_closure(
     doubtful = set(joined.cluster1[joined.conflict_rows].tolist())
     labelled = set(zip(np.minimum(*rows).tolist(), np.maximum(*rows).tolist()))
     new: list[tuple[int, int, int]] = []
-    for number, members in enumerate(np.split(by_cluster, np.cumsum(np.bincount(cluster)))):
+    for number, members in enumerate(
+        np.split(by_cluster, np.cumsum(np.bincount(cluster)))
+    ):
         size = len(members)
         if size < 3 or number in doubtful:
             continue
@@ -135,17 +155,24 @@ def transitive_closure(
         members = np.sort(members)
         pairs = np.stack(np.triu_indices(len(members), 1), axis=1)
         pairs = members[pairs[draw.permutation(len(pairs))[: per_question * size]]]
-        new += [(*pair, number) for pair in map(tuple, pairs.tolist()) if pair not in labelled]
+        new += [
+            (*pair, number)
+            for pair in map(tuple, pairs.tolist())
+            if pair not in labelled
+        ]
     rows1, rows2, cluster_of = np.array(new, np.int64).reshape(-1, 3).T
     return rows1, rows2, cluster_of
 
 
-def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.ndarray]:
+def cluster_split(
+    pairs: Any, fractions: Sequence[float], seed: int
+) -> list[np.ndarray]:
     """The rows, int64 and ascending, of each part of a split in which no two parts share a question.
 
-    Questions that stand in one pair, or are equal as models read them, go to one part. Groups are placed
-    from largest to smallest, of one size in an order drawn by `seed`, where the largest share is missing.
-    DataError where there are too few groups for the parts.
+    Questions that stand in one pair, or are equal as models read them, go to one part.
+    Groups are placed from largest to smallest, of one size in an order drawn by `seed`,
+    where the largest share is missing. DataError where there are too few groups for the
+    parts.
     """
     what = "fractions must be two or more positive numbers that add to 1, such as (0.8, 0.1, 0.1)"
     each = "each of the fractions that add to 1"
@@ -154,7 +181,9 @@ def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.
         raise ArgumentError(f"{what}, not {fractions!r}.")
     seed = whole_number(seed, "seed", 0)
     questions, numbers = number_questions(pairs.question1, pairs.question2)
-    group = question_groups(questions, numbers, as_models_read)[numbers[:, 0]]  # [pairs]
+    group = question_groups(questions, numbers, as_models_read)[
+        numbers[:, 0]
+    ]  # [pairs]
     sizes = np.bincount(group)  # [groups], in pairs
     if len(sizes) < len(shares):
         raise DataError(

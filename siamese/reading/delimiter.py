@@ -19,7 +19,9 @@ MOST_NAMES = 1000  # of a header, by which it is recognised again
 def _is_header(names: list[str], rows: list[list[str]]) -> bool:
     """Whether short names stand above rows of as many cells."""
     alike = len(names) > 1 and all(len(row) == len(names) for row in rows)
-    short = all(len(name.split()) <= 3 and not name.rstrip().endswith("?") for name in names)
+    short = all(
+        len(name.split()) <= 3 and not name.rstrip().endswith("?") for name in names
+    )
     return bool(rows) and alike and short
 
 
@@ -33,7 +35,8 @@ def _known_names(names: list[str], known: set[str]) -> int:
 def delimiter(head: list[str], known: set[str]) -> str | None:
     """What stands between the known names of a first row; else between the cells of most lines.
 
-    None of plain text, in which a blank follows a comma, unless all its lines have the shape of a table.
+    None of plain text, in which a blank follows a comma, unless all its lines have the
+    shape of a table.
     """
     tables = {mark: list(csv.reader(head, delimiter=mark)) for mark in DELIMITERS}
     # A quoted cell, of the header too, may hold lines.
@@ -59,7 +62,9 @@ def refuse_late_header(head: list[tuple[int, str]], known: set[str], name: str) 
             is_known = not known.isdisjoint(map(normal_name, names))
             if is_known and _is_header(names, list(rows)):
                 what = f"looks like the header of a table ({shown_names(names)})"
-                raise DataError(f"{name}, line {head[at][0]} {what}. Delete the lines above it.")
+                raise DataError(
+                    f"{name}, line {head[at][0]} {what}. Delete the lines above it."
+                )
 
 
 class HeaderCheck:
@@ -85,9 +90,14 @@ class HeaderCheck:
     def kind(self, cells: Sequence[Any]) -> str:
         """What header a row is: 'the same', 'another' table's (other columns, order or marks), or none: ''.
 
-        A row of one cell is also looked at as several cells with another mark between them.
+        A row of one cell is also looked at as several cells with another mark between
+        them.
         """
-        is_split = len(cells) == 1 and isinstance(cells[0], str) and len(cells[0]) <= self.width
+        is_split = (
+            len(cells) == 1
+            and isinstance(cells[0], str)
+            and len(cells[0]) <= self.width
+        )
         if is_split:
             cells = re.split(f"[{DELIMITERS}]", cells[0].strip("\r\n"))
         if not (self._is_name(cells[0]) or self._has_a_name(cells)):
@@ -101,7 +111,11 @@ class HeaderCheck:
         if not isinstance(cell, str) or len(cell) > self.longest:
             return False
         initial = cell[:1]
-        if initial.isascii() and initial.isalnum() and initial.lower() not in self.initials:
+        if (
+            initial.isascii()
+            and initial.isalnum()
+            and initial.lower() not in self.initials
+        ):
             return False  # Most rows end here: to normalise each would take long.
         return normal_name(cell) in self.all
 
@@ -116,8 +130,14 @@ class HeaderCheck:
         cells = set(here)
         names = cells.intersection(self.names)
         others = cells - names
-        if others <= self.known:  # Two words of a glossary ("question", "Frage") are no header.
-            return len(cells) > 1 and (bool(names) or any(name.endswith("id") for name in cells))
-        are_short = all(len(name.split()) <= 3 and not name.endswith("?") for name in others)
+        if (
+            others <= self.known
+        ):  # Two words of a glossary ("question", "Frage") are no header.
+            return len(cells) > 1 and (
+                bool(names) or any(name.endswith("id") for name in cells)
+            )
+        are_short = all(
+            len(name.split()) <= 3 and not name.endswith("?") for name in others
+        )
         has_most = len(names) > 1 and 2 * len(names) >= len(here)
         return has_most and are_short and bool(names & self.known)

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-# Of Windows (western, central European, Cyrillic), of other scripts, of old Macs and of DOS.
+# Of Windows (western, central European, Cyrillic), of other scripts, of old Macs and of
+# DOS.
 USUAL = (
     "cp1252", "cp1250", "cp1251", "shift_jis", "gb18030", "big5", "euc_kr", "cp850", "mac_roman",
 )  # fmt: skip
@@ -86,7 +87,11 @@ def advice(path: str | os.PathLike, line: bytes, encoding: str) -> str:
     is_utf8 = codecs.lookup(encoding).name in ("utf-8", "utf-8-sig")
     if is_utf8 and has_other_utf8(path):
         return "Other lines are UTF-8, so no other encoding fits the whole file."
-    names = [name for name in ("utf-8", *USUAL) if codecs.lookup(name) != codecs.lookup(encoding)]
+    names = [
+        name
+        for name in ("utf-8", *USUAL)
+        if codecs.lookup(name) != codecs.lookup(encoding)
+    ]
     chunks = chunks_of(path) if os.path.isfile(path) else iter([line])
     fitting = encodings_that_fit(chunks, names)
     if not fitting:
@@ -107,9 +112,7 @@ def wide_advice(path: str | os.PathLike) -> str:
     fitting = encodings_that_fit(chunks_of(path), ("utf-8", *WIDE, *USUAL))
     if not fitting:
         return "Check --encoding (in Python: encoding=)."
-    return (
-        f"Give another encoding; these fit: --encoding {', '.join(fitting)} (in Python: encoding=)."
-    )
+    return f"Give another encoding; these fit: --encoding {', '.join(fitting)} (in Python: encoding=)."
 
 
 def utf16_of(head: bytes) -> str | None:
@@ -132,7 +135,9 @@ class Text(io.TextIOWrapper):
         if not self.refuses_bad_rows:
             return problem
         if self._advice is None:
-            plain = "utf-8" if self.encoding == "utf-8-sig" else self.encoding  # without a mark
+            plain = (
+                "utf-8" if self.encoding == "utf-8-sig" else self.encoding
+            )  # without a mark
             raw = line.encode(plain, "surrogateescape")
             self._advice = advice(self.path, raw, self.encoding)
         return f"{problem} {self._advice}"

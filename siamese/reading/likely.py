@@ -113,11 +113,15 @@ def likely_encoding(content: bytes) -> str | None:
             points = _share_of_cjk(text, str(good))
         elif encoding in _KANJI_IS_FINE:
             kana = sum(_first(unicodedata.name(c, "")) in good for c in text)
-            others = "".join(c for c in text if not unicodedata.name(c, "").startswith("CJK"))
+            others = "".join(
+                c for c in text if not unicodedata.name(c, "").startswith("CJK")
+            )
             points = _share(others, good) if kana else 0.0
         else:
             points = _share(text, good)
-            points *= 0.5 if encoding == "cp874" else 1  # All bytes are Thai letters in it.
+            points *= (
+                0.5 if encoding == "cp874" else 1
+            )  # All bytes are Thai letters in it.
         if points > best[0] + 1e-9:
             best = (points, encoding)
     return best[1]

@@ -16,9 +16,22 @@ from siamese.reading.rows import Rows, open_rows
 from siamese.reading.tables import id_text
 from siamese.system.arguments import counted, whole_number
 from siamese.text.lists import as_list, text_list
-from siamese.text.names import ALL_ID_NAMES, ID_NAMES, LINK_NAMES, columns_named, normal_name
+from siamese.text.names import (
+    ALL_ID_NAMES,
+    ID_NAMES,
+    LINK_NAMES,
+    columns_named,
+    normal_name,
+)
 
-LABELS = {"0": False, "1": True, "0.0": False, "1.0": True, "false": False, "true": True}
+LABELS = {
+    "0": False,
+    "1": True,
+    "0.0": False,
+    "1.0": True,
+    "false": False,
+    "true": True,
+}
 BY_NAME = (
     "Question pairs need the columns {}, separated by comma, semicolon, tab or |. Name yours with "
     "--columns (in Python: columns=)."
@@ -49,7 +62,8 @@ class QuestionPairs:
       row_numbers: int64 [n], rising: each pair's data row of the file, from 0; 0 to n - 1 where left out.
       report: the rows that were left out, or None.
 
-    ShapeError for columns of different lengths, DataError for a label that is neither 0 nor 1.
+    ShapeError for columns of different lengths, DataError for a label that is neither 0
+    nor 1.
 
     Example:
       >>> pairs = QuestionPairs(["Is it far?", "Why?"], ["How far is it?", "Who?"], [1, 0])
@@ -66,9 +80,14 @@ class QuestionPairs:
 
     def __post_init__(self) -> None:
         # Lists, since a column of pandas counts by its index.
-        one, two = (text_list(side, "QuestionPairs") for side in (self.question1, self.question2))
+        one, two = (
+            text_list(side, "QuestionPairs")
+            for side in (self.question1, self.question2)
+        )
         labels, n = np.asarray(self.is_duplicate), len(one)
-        if labels.ndim != 1 or (labels.dtype != bool and not {*labels.tolist()} <= {0, 1}):
+        if labels.ndim != 1 or (
+            labels.dtype != bool and not {*labels.tolist()} <= {0, 1}
+        ):
             raise DataError("is_duplicate holds labels other than 0 and 1.")
         rows, ids = cast(Any, self.row_numbers), cast(Any, self.ids)
         rows = range(n) if rows is None else rows
@@ -76,7 +95,9 @@ class QuestionPairs:
         columns: Any = one, two, labels.astype(bool), ids, np.asarray(rows, np.int64)
         for field, column in zip(fields(self), columns):
             if len(column) != n:
-                raise ShapeError(f"question1 has {n} entries and {field.name} has {len(column)}.")
+                raise ShapeError(
+                    f"question1 has {n} entries and {field.name} has {len(column)}."
+                )
             object.__setattr__(self, field.name, column)
 
     def __len__(self) -> int:
@@ -99,7 +120,9 @@ class QuestionPairs:
         empty = not isinstance(which, slice) and not len(which)
         which = np.arange(len(self))[slice(0) if empty else which]
         texts = (self.question1, self.question2, self.ids)
-        question1, question2, ids = ([column[at] for at in which.tolist()] for column in texts)
+        question1, question2, ids = (
+            [column[at] for at in which.tolist()] for column in texts
+        )
         return QuestionPairs(question1, question2, self.is_duplicate[which], ids)
 
     def duplicates(self) -> QuestionPairs:
@@ -111,8 +134,9 @@ class QuestionPairs:
     ) -> tuple[QuestionPairs, QuestionPairs]:
         """The course's split: the first `train_rows` rows train, the next `test_rows` (or all) test.
 
-        Rows are the file's, those that were left out counted: ``split_rows(300000, 10240)`` of Quora's
-        file is the course's split. ArgumentError where there are fewer rows.
+        Rows are the file's, those that were left out counted: ``split_rows(300000,
+        10240)`` of Quora's file is the course's split. ArgumentError where there are
+        fewer rows.
         """
         total = self.report.rows if self.report is not None else len(self)
         test_rows = total - train_rows if test_rows is None else test_rows
@@ -124,11 +148,13 @@ class QuestionPairs:
         ends = np.searchsorted(self.row_numbers, [train_rows, train_rows + test_rows])
         return self.rows(0, ends[0]), self.rows(*ends)
 
-    def split_by_cluster(self, fractions: Sequence[float], seed: int = 0) -> list[QuestionPairs]:
+    def split_by_cluster(
+        self, fractions: Sequence[float], seed: int = 0
+    ) -> list[QuestionPairs]:
         """Parts that share no question, so that a test asks about unseen questions only.
 
-        Each fraction, such as ``(0.8, 0.1, 0.1)``, gives about this share of the pairs, in their order. For
-        errors see `cluster_split`.
+        Each fraction, such as ``(0.8, 0.1, 0.1)``, gives about this share of the pairs,
+        in their order. For errors see `cluster_split`.
         """
         return [self.select(rows) for rows in cluster_split(self, fractions, seed)]
 
@@ -144,9 +170,10 @@ def read_pairs(
 ) -> QuestionPairs:
     """Reads labelled question pairs: the course's ``questions.csv``, Quora's and Kaggle's files, any other.
 
-    The content decides the format, as in `read_questions`. A row with an empty question is left out, since
-    the course's own code fails on it, but counts in `split_rows`, as a row that cannot be read does.
-    Repeated rows stay. ``pairs.report`` counts what was left out.
+    The content decides the format, as in `read_questions`. A row with an empty question
+    is left out, since the course's own code fails on it, but counts in `split_rows`, as
+    a row that cannot be read does. Repeated rows stay. ``pairs.report`` counts what was
+    left out.
 
     Args:
       source: a path, '-' for standard input, or a table in memory: a DataFrame, a `datasets.Dataset`, ...
@@ -170,14 +197,22 @@ def read_pairs(
       >>> pairs.question1, pairs.report.count("empty")
       (['A?'], 1)
     """
-    specs = columns.split(",") if columns and isinstance(columns, str) else list(map(str, columns))
+    specs = (
+        columns.split(",")
+        if columns and isinstance(columns, str)
+        else list(map(str, columns))
+    )
     if columns and len(specs) not in (2, 3):
-        raise ArgumentError(f"columns names two questions and perhaps a label; it is {columns!r}.")
+        raise ArgumentError(
+            f"columns names two questions and perhaps a label; it is {columns!r}."
+        )
     texts = None if texts is None else {id_text(i): text for i, text in texts.items()}
     specs = specs[: 3 if labels else 2]
     known = {name for names in COLUMN_NAMES.values() for name in names} | {"id1", "id2"}
     known |= set(LINK_NAMES) if texts is not None else set()
-    with open_rows(source, bad_rows, names=known, specs=specs, encoding=encoding) as rows:
+    with open_rows(
+        source, bad_rows, names=known, specs=specs, encoding=encoding
+    ) as rows:
         has_labels = bool(columns_named(COLUMN_NAMES["is_duplicate"], rows.header))
         if texts is not None and len(specs) < 3 and not has_labels:
             labels = False
@@ -191,7 +226,9 @@ def read_pairs(
     if not entries:
         raise DataError(f"{report.path} has no usable pair.\n{report}")
     question1, question2, answers, ids, numbers = map(list, zip(*entries))
-    return QuestionPairs(question1, question2, np.array(answers), ids, np.array(numbers), report)
+    return QuestionPairs(
+        question1, question2, np.array(answers), ids, np.array(numbers), report
+    )
 
 
 def names_by_id(source: Any, encoding: str | None = None) -> bool:
@@ -205,7 +242,9 @@ def names_by_id(source: Any, encoding: str | None = None) -> bool:
 Entry = tuple[str, str, bool, Any, int]  # question1, question2, label, id, data row
 
 
-def _entries(rows: Rows, parts: list[Parts], texts: Mapping[str, str] | None) -> Iterator[Entry]:
+def _entries(
+    rows: Rows, parts: list[Parts], texts: Mapping[str, str] | None
+) -> Iterator[Entry]:
     """The rows with both questions and a label; the others go into the report."""
     one, two, *label = parts
     if texts is not None and len(one.columns) + len(two.columns) > 2:
@@ -220,7 +259,9 @@ def _entries(rows: Rows, parts: list[Parts], texts: Mapping[str, str] | None) ->
                 rows.report.add("linkless", [line])
                 continue
             if unknown := [name for name in pair if name not in texts]:
-                rows.report.bad_row(line, f"the list has no question with the id {unknown[0]!r}.")
+                rows.report.bad_row(
+                    line, f"the list has no question with the id {unknown[0]!r}."
+                )
                 continue
             pair = [texts[name] for name in pair]
         if not pair:
@@ -231,7 +272,13 @@ def _entries(rows: Rows, parts: list[Parts], texts: Mapping[str, str] | None) ->
             what = "it must be 0 (different questions) or 1 (duplicates)"
             rows.report.bad_row(line, f"is_duplicate is {value!r:.40}; {what}.")
         else:
-            yield pair[0], pair[1], answer, id_text(row.get(key)) if key else number, number
+            yield (
+                pair[0],
+                pair[1],
+                answer,
+                id_text(row.get(key)) if key else number,
+                number,
+            )
 
 
 def has_links(source: Any, **options: Any) -> bool:
@@ -253,18 +300,28 @@ def _links(rows: Rows) -> list[Parts] | None:
     return [Parts([key]), Parts([link])] if key and link else None
 
 
-def _pair_parts(rows: Rows, specs: Sequence[str], required: Sequence[str]) -> list[Parts]:
+def _pair_parts(
+    rows: Rows, specs: Sequence[str], required: Sequence[str]
+) -> list[Parts]:
     """What makes each required column, of which `specs` name the first."""
     parts = list(map(rows.parts, specs))
     for name in required[len(parts) :]:
         usual = COLUMN_NAMES.get(name, (name,))
-        columns = [other for other in rows.header if normal_name(other) in map(normal_name, usual)]
+        columns = [
+            other
+            for other in rows.header
+            if normal_name(other) in map(normal_name, usual)
+        ]
         if len(columns) != 1:
             several = f"{name} may be any of {' and '.join(columns)}"
             what = several if columns else f"no column {name}"
-            by_id = name == "question1" and {"id1", "id2"} <= set(map(normal_name, rows.header))
+            by_id = name == "question1" and {"id1", "id2"} <= set(
+                map(normal_name, rows.header)
+            )
             how = BY_ID if by_id else BY_NAME.format(", ".join(required))
-            raise DataError(f"{rows.where}: {what}; the columns: {shown_names(rows.header)}. {how}")
+            raise DataError(
+                f"{rows.where}: {what}; the columns: {shown_names(rows.header)}. {how}"
+            )
         parts.append(Parts(columns))
     return parts
 
@@ -289,8 +346,8 @@ def split(
       by_cluster: draw so that no question stands on both sides.
       test: pairs from elsewhere that test: all of `pairs` train then, or the first `train_rows`.
 
-    ArgumentError for more rows than there are, and for `test_rows` or `by_cluster` beside `test`; DataError
-    where the test pairs have one label only.
+    ArgumentError for more rows than there are, and for `test_rows` or `by_cluster`
+    beside `test`; DataError where the test pairs have one label only.
     """
     order = np.arange(len(pairs))
     if train_rows is None:
@@ -306,7 +363,9 @@ def split(
     else:
         total = len(pairs) if pairs.report is None else pairs.report.rows
         train_rows = total * 9 // 10 if train_rows is None else train_rows
-        rest = min(MOST_TEST_ROWS, total - train_rows) if test_rows is None else test_rows
+        rest = (
+            min(MOST_TEST_ROWS, total - train_rows) if test_rows is None else test_rows
+        )
         train, test = pairs.split_rows(train_rows, rest)
         n, m = len(train), len(test)
         if by_cluster:

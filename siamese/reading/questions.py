@@ -43,17 +43,18 @@ class QuestionList:
 
     report: ReadReport  # the rows that were left out
     questions: list[str]  # the texts
-    # The file's own ids; where it has none, the numbers of its data rows from 0, rows that were left out
-    # counted (of a file of pairs the questions are counted).
+    # The file's own ids; where it has none, the numbers of its data rows from 0, rows
+    # that were left out counted (of a file of pairs the questions are counted).
     ids: list[str]
     has_ids: bool  # whether they are the file's own
-    # The other columns of each question (and those that were joined), as JSON values, or None where there
-    # are none. Columns of one name are a list of their values.
+    # The other columns of each question (and those that were joined), as JSON values,
+    # or None where there are none. Columns of one name are a list of their values.
     columns: list[dict[str, Any]] | None
     rows: list[int]  # the number of each question's data row from 0
     column: str  # the columns of the questions, as `read_questions` takes them
-    # What is compared of each question: without what the list repeats, and of joined columns without mail
-    # and markup, a sentence each. The question itself where it is the same.
+    # What is compared of each question: without what the list repeats, and of joined
+    # columns without mail and markup, a sentence each. The question itself where it is
+    # the same.
     compared: list[str]
     repeated: Repeated  # what was left out of them, since many texts have it
 
@@ -85,8 +86,8 @@ def read_questions(
         sign-offs and quoted mail. All this is left out of what is compared, never of what is shown.
       repeated: what an earlier list left out (`Repeated.to_json`), in place of what this list repeats.
 
-    DataError for a file that cannot be read so, with the file and line; ArgumentError for another word for
-    `bad_rows`, or an unknown encoding.
+    DataError for a file that cannot be read so, with the file and line; ArgumentError
+    for another word for `bad_rows`, or an unknown encoding.
 
     Example:
       >>> table = {"id": [7, 8, 9], "question": ["How far?", "", "Who?"], "by": ["me", "", "you"]}
@@ -94,10 +95,14 @@ def read_questions(
       >>> result.questions, result.ids, result.columns, result.report.count("empty")
       (['How far?', 'Who?'], ['7', '9'], [{'by': 'me'}, {'by': 'you'}], 1)
     """
-    column, id_column = (name if name is None else str(name) for name in (column, id_column))
+    column, id_column = (
+        name if name is None else str(name) for name in (column, id_column)
+    )
     known = () if column else (*QUESTION_NAMES, *PAIR_NAMES, *ALL_ID_NAMES)
     asked = [column, id_column]
-    with open_rows(source, bad_rows, names=known, specs=asked, encoding=encoding) as rows:
+    with open_rows(
+        source, bad_rows, names=known, specs=asked, encoding=encoding
+    ) as rows:
         shown, parts = _question_parts(rows, column)
         key = rows.column(id_column) if id_column else rows.first_column(ID_NAMES)
         is_likely = key is None
@@ -141,7 +146,9 @@ def read_ids(
         key = rows.column(id_column or usual or "id")
         ids = []
         for line, _, row in rows:
-            if own := re.sub('^"(.*)"$', r"\1", id_text(row.get(key))):  # as a spreadsheet saves it
+            if own := re.sub(
+                '^"(.*)"$', r"\1", id_text(row.get(key))
+            ):  # as a spreadsheet saves it
                 ids.append(own)
             elif not rows.is_plain:
                 rows.report.bad_row(line, f"no {key}.")
@@ -170,7 +177,9 @@ class Entries:
 
     texts: list[str] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
-    others: list[dict[str, Any] | None] = field(default_factory=list)  # the other columns
+    others: list[dict[str, Any] | None] = field(
+        default_factory=list
+    )  # the other columns
     rows: list[int] = field(default_factory=list)  # the data rows
     compared: list[str] = field(default_factory=list)  # what is compared of each
 
@@ -198,7 +207,11 @@ def _pair_entries(rows: Rows) -> Entries:
     known: set[str] = set()
     entries = Entries()
     for line, number, row in rows:
-        new = [text for text in dict.fromkeys(rows.pair(line, row, sides)) if text not in known]
+        new = [
+            text
+            for text in dict.fromkeys(rows.pair(line, row, sides))
+            if text not in known
+        ]
         good = [text for text in new if has_words(cleaned(text))]
         known.update(new)
         rows.report.add("wordless", [line] * (len(good) < len(new)))
@@ -218,7 +231,8 @@ def _entries(
 ) -> tuple[Entries, str | None, Repeated]:
     """The rows with a question, the column of their ids, and what many of them repeat.
 
-    A column that is a likely one of ids holds none where a value is missing or occurs twice.
+    A column that is a likely one of ids holds none where a value is missing or occurs
+    twice.
     """
     is_joined = len(parts.columns) > 1 or parts.words  # Joined columns stay whole, too.
     known: set[str] = set()  # ids
@@ -258,7 +272,9 @@ def _entries(
             entries.ids = list(map(str, entries.rows))
         else:
             entries.drop_column(key)
-    entries.compared, repeated = _compared(rows, parts, entries.texts, cells, keeps, earlier)
+    entries.compared, repeated = _compared(
+        rows, parts, entries.texts, cells, keeps, earlier
+    )
     return entries, key, repeated
 
 
@@ -277,12 +293,15 @@ def _compared(
     repeated = Repeated()
     columns = []
     for name, column in zip(parts.columns, cells):
-        # What mail repeats, such as quoted headers, is known by its rules, and goes as a whole.
+        # What mail repeats, such as quoted headers, is known by its rules, and goes as
+        # a whole.
         whole = column
         column = list(map(plain if is_joined else plain_lines, whole))
         own = find_repeated(column) if earlier is None else earlier
         if earlier is None:
-            lines = (text.count("\n") < full.count("\n") for text, full in zip(column, whole))
+            lines = (
+                text.count("\n") < full.count("\n") for text, full in zip(column, whole)
+            )
             if note := repetition_note(name, own, column, sum(lines)):
                 rows.report.notes.append(note)
         if own:
@@ -292,7 +311,9 @@ def _compared(
     if not is_joined:
         return columns[0], repeated
     joined = [" ".join(_sentences(row).split()[: parts.words]) for row in zip(*columns)]
-    return [text if has_words(text) else whole for text, whole in zip(joined, texts)], repeated
+    return [
+        text if has_words(text) else whole for text, whole in zip(joined, texts)
+    ], repeated
 
 
 def _sentences(texts: Sequence[str]) -> str:
@@ -310,7 +331,9 @@ def _question_parts(rows: Rows, column: str | None) -> tuple[str, Parts | None]:
     if rows.is_plain:
         return "each line", Parts(header)
     names = question_columns(header)
-    if len(names) == 1 and is_named(names[0], ("text",)):  # Beside a subject it is the body.
+    if len(names) == 1 and is_named(
+        names[0], ("text",)
+    ):  # Beside a subject it is the body.
         names = [*columns_named(SUBJECT_NAMES, header)[:1], *names]
         bodies = names[1:]
     elif len(names) == 1 and is_named(names[0], TITLE_NAMES):
@@ -319,7 +342,8 @@ def _question_parts(rows: Rows, column: str | None) -> tuple[str, Parts | None]:
     else:
         bodies = []
     if len(bodies) == 1:
-        # Chosen on a made forum, where whole bodies drown the question: benchmarks/results/forum.json.
+        # Chosen on a made forum, where whole bodies drown the question:
+        # benchmarks/results/forum.json.
         parts = Parts(list(map(rows.column, names)), BODY_WORDS)
         return f"{'+'.join(names)}:{BODY_WORDS}", parts
     if len(names) > 1:

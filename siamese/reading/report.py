@@ -28,12 +28,17 @@ class ReadReport:
     """The rows of a file that were left out; printing it gives a few lines of text."""
 
     path: str  # the file
-    bad_rows: str = "refuse"  # the file for a row that cannot be read, or 'skip' the row
+    bad_rows: str = (
+        "refuse"  # the file for a row that cannot be read, or 'skip' the row
+    )
     unit: str = "line"  # what the numbers count from 1, or 'row' of a table
     delimiter: str = ","  # between the cells of a text; of other formats a comma
-    columns: list[str] = field(default_factory=list)  # their names, as the file has them
+    columns: list[str] = field(
+        default_factory=list
+    )  # their names, as the file has them
     rows: int = 0  # data rows read so far
-    # A key of `KINDS` -> the lines of its rows, at most the first `MOST_LINES`; and how many they are.
+    # A key of `KINDS` -> the lines of its rows, at most the first `MOST_LINES`; and how
+    # many they are.
     findings: dict[str, list[int]] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)  # other remarks, in words
@@ -56,7 +61,9 @@ class ReadReport:
     def bad_row(self, line: int, reason: str) -> None:
         """Notes a row that cannot be read; DataError where such rows are refused."""
         if self.bad_rows == "refuse":
-            raise DataError(f"{self.path}, {self.unit} {line:,}: {reason} Correct it{SKIP}.")
+            raise DataError(
+                f"{self.path}, {self.unit} {line:,}: {reason} Correct it{SKIP}."
+            )
         self.add("bad", [line])
 
     def count(self, kind: str) -> int:
@@ -69,7 +76,9 @@ class ReadReport:
         return sum(map(self.count, ("bad", "empty", "wordless", "linkless")))
 
     def __str__(self) -> str:
-        head = f"{self.path}: {self.rows:,} rows read, {self.rows - self.left_out:,} kept"
+        head = (
+            f"{self.path}: {self.rows:,} rows read, {self.rows - self.left_out:,} kept"
+        )
         return "\n  ".join([head, *self.finding_lines()])
 
     def finding_lines(self) -> list[str]:
@@ -81,5 +90,7 @@ class ReadReport:
             s = "s" * (count > 1)
             where = ", ".join(f"{line:,}" for line in lines[:FIRST_LINES])
             where += ", …" * (count > FIRST_LINES)
-            texts.append(f"{count:,} row{s} {KINDS[kind]} ({self.unit}{s} {where}): left out")
+            texts.append(
+                f"{count:,} row{s} {KINDS[kind]} ({self.unit}{s} {where}): left out"
+            )
         return texts + self.notes

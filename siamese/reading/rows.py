@@ -1,8 +1,9 @@
 """One reader for every command: the rows of a file, a pipe or a table in memory, each with its line.
 
-The content decides the format, never the name: CSV (comma, semicolon, tab or |), JSON Lines, plain text
-with a question a line, Parquet, Excel workbooks; each also gzipped or through a pipe. Nothing is repaired
-by guessing: a row that cannot be read is refused with its line, or left out and counted.
+The content decides the format, never the name: CSV (comma, semicolon, tab or |), JSON
+Lines, plain text with a question a line, Parquet, Excel workbooks; each also gzipped or
+through a pipe. Nothing is repaired by guessing: a row that cannot be read is refused
+with its line, or left out and counted.
 """
 
 from __future__ import annotations
@@ -21,7 +22,12 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, BinaryIO
 
-from siamese.errors import ArgumentError, DataError, MissingDependencyError, SiameseError
+from siamese.errors import (
+    ArgumentError,
+    DataError,
+    MissingDependencyError,
+    SiameseError,
+)
 from siamese.reading import encodings
 from siamese.reading.columns import Parts, columns_called, read_spec, shown_names
 from siamese.reading.delimiter import (
@@ -43,8 +49,12 @@ from siamese.reading.tables import (
 from siamese.text.cleaning import cleaned
 from siamese.text.names import columns_named, normal_name
 
-LONGEST_LINE = 16 << 20  # characters; a longer line, or cell of a workbook, would fill the memory
-LARGEST_WORKBOOK = 1 << 30  # bytes of a Parquet or Excel file that comes gzipped or through a pipe
+LONGEST_LINE = (
+    16 << 20
+)  # characters; a longer line, or cell of a workbook, would fill the memory
+LARGEST_WORKBOOK = (
+    1 << 30
+)  # bytes of a Parquet or Excel file that comes gzipped or through a pipe
 MOST_ROWS = 10 << 20  # of a file; a million vectors of the encoder `use` take 2 GB
 MOST_TIMES_READ = 20  # of a line of CSV inside of bad rows
 HEAD_LINES = 50  # lines by which a table without known names is told from plain text
@@ -54,7 +64,14 @@ _MARKS = {  # That of UTF-32 begins as that of UTF-16.
     b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16",
 }  # fmt: skip
 _WORKBOOK = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")  # .xlsx and .ods; .xls
-_BINARY = (b"%PDF", b"BZh91AY&SY", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!\x1a", b"\x28\xb5\x2f\xfd")
+_BINARY = (
+    b"%PDF",
+    b"BZh91AY&SY",
+    b"\xfd7zXZ",
+    b"7z\xbc\xaf",
+    b"Rar!\x1a",
+    b"\x28\xb5\x2f\xfd",
+)
 _CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a]")  # of text a few bytes, or one in twenty
 _JSON_START = re.compile(r"\s*+\{\s*+([\"'}]|$)")
 _NO_HEADER = {  # what a first line may be -> what it is, and what to do
@@ -68,11 +85,15 @@ _NO_HEADER = {  # what a first line may be -> what it is, and what to do
     r'"?sep\s*+=."?\s*+$': "a note for Excel alone. Delete this line; the header must be the first.",
     r'\[\s*+([\[{"]|$)': "a JSON array. Write one JSON object on each line, as jq -c '.[]' does.",
 }  # fmt: skip
-_ODD = re.compile("[\0\udc80-\udcff]")  # NUL, and what surrogateescape makes of a wrong byte
+_ODD = re.compile(
+    "[\0\udc80-\udcff]"
+)  # NUL, and what surrogateescape makes of a wrong byte
 
-Lines = Iterator[tuple[int, str]]  # the lines of a text, counted from 1, with their ends
-# The row's line, its cells (a dict, or a list as long as the header; None of a blank line), and
-# why it cannot be read.
+Lines = Iterator[
+    tuple[int, str]
+]  # the lines of a text, counted from 1, with their ends
+# The row's line, its cells (a dict, or a list as long as the header; None of a blank
+# line), and why it cannot be read.
 Row = tuple[int, Any, str | None]
 
 
@@ -80,8 +101,9 @@ Row = tuple[int, Any, str | None]
 class Rows:
     """The good rows of one file as (line, number, cells); bad ones go into the report.
 
-    The number counts data rows from 0, bad ones too. The cells are a dict, column -> value; columns of one
-    name have a list of their values, and a nameless cell without text is left out.
+    The number counts data rows from 0, bad ones too. The cells are a dict, column ->
+    value; columns of one name have a list of their values, and a nameless cell without
+    text is left out.
     """
 
     report: ReadReport
@@ -89,7 +111,9 @@ class Rows:
     source: Iterator[Row]
     where: str  # the file and the line of its header, for messages
     known: set[str]  # the names that the columns may have, as they are compared
-    is_plain: bool = False  # no table: the one column, called as the first line, holds the lines
+    is_plain: bool = (
+        False  # no table: the one column, called as the first line, holds the lines
+    )
 
     def __iter__(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
         report, header = self.report, self.header
@@ -117,7 +141,11 @@ class Rows:
                         f"{shown_names(row)}). Save it {'' if self.is_plain else like}as a file of its own."
                     )
                 if type(cells) is list and not problem:
-                    row = {n: cell for n, cell in zip(header, cells) if n or cell not in ("", None)}
+                    row = {
+                        n: cell
+                        for n, cell in zip(header, cells)
+                        if n or cell not in ("", None)
+                    }
                     for name in repeated.keys() & row.keys():
                         row[name] = [cells[place] for place in repeated[name]]
                     cells = row
@@ -135,9 +163,15 @@ class Rows:
         """The one column of this name; DataError where there is none or where there are several."""
         columns = columns_called(name, self.header)
         if len(columns) != 1:
-            what = f"{len(columns)} columns are called" if columns else "there is no column"
+            what = (
+                f"{len(columns)} columns are called"
+                if columns
+                else "there is no column"
+            )
             names = shown_names(self.header) + ". Rename one" * bool(columns)
-            raise DataError(f"{self.where}: {what} {name.strip()!r}; the columns: {names}.")
+            raise DataError(
+                f"{self.where}: {what} {name.strip()!r}; the columns: {names}."
+            )
         return columns[0]
 
     def first_column(self, names: Sequence[str]) -> str | None:
@@ -156,10 +190,15 @@ class Rows:
         text = row.get(columns[0])
         if type(text) is not str or len(columns) > 1 or len(text) > LONGEST_LINE:
             cells = [(name, row[name]) for name in columns if row.get(name) is not None]
-            others = [f"{n} is {c!r:.40}, not text." for n, c in cells if not isinstance(c, str)]
+            others = [
+                f"{n} is {c!r:.40}, not text."
+                for n, c in cells
+                if not isinstance(c, str)
+            ]
             long = [name for name, cell in cells if len(str(cell)) > LONGEST_LINE]
             others += [
-                f"{name} has more than {LONGEST_LINE >> 20} million characters." for name in long
+                f"{name} has more than {LONGEST_LINE >> 20} million characters."
+                for name in long
             ]
             if not cells and row.keys().isdisjoint(columns):
                 others = [f"{columns[0]} is missing."]
@@ -167,7 +206,9 @@ class Rows:
                 self.report.bad_row(line, others[0])
                 return ""
             text = " ".join(cell for _, cell in cells if cell.strip())
-        text = " ".join(cleaned(text).split()[:words]) if words else text  # words without markup
+        text = (
+            " ".join(cleaned(text).split()[:words]) if words else text
+        )  # words without markup
         if not text.strip():
             self.report.add("empty", [line])
             return ""
@@ -192,17 +233,22 @@ def open_rows(
 ) -> Iterator[Rows]:
     """The rows of a file, a pipe ('-' for standard input) or a table in memory (a DataFrame, a dict, ...).
 
-    A text is a table if its first line has one of `names` (in lower case) or one of the columns in `specs`
-    (as a user writes them, "title+body"); else if its lines have that shape. DataError where it is missing,
-    unreadable, empty, damaged, a web page, or of a format that is not read; ArgumentError for an encoding
-    that does not exist, or another word for `bad_rows`.
+    A text is a table if its first line has one of `names` (in lower case) or one of the
+    columns in `specs` (as a user writes them, "title+body"); else if its lines have
+    that shape. DataError where it is missing, unreadable, empty, damaged, a web page,
+    or of a format that is not read; ArgumentError for an encoding that does not exist,
+    or another word for `bad_rows`.
     """
     if not isinstance(source, (str, os.PathLike)):
         report = ReadReport(f"the {type(source).__name__}", bad_rows=bad_rows)
         yield _table_rows(report, memory_table(source, report.path), {*names})
         return
-    report = ReadReport("standard input" if source == "-" else str(source), bad_rows=bad_rows)
-    asked = {name for spec in specs if spec for name in (spec, *read_spec(spec).columns)}
+    report = ReadReport(
+        "standard input" if source == "-" else str(source), bad_rows=bad_rows
+    )
+    asked = {
+        name for spec in specs if spec for name in (spec, *read_spec(spec).columns)
+    }
     known = set(map(normal_name, (*names, *asked)))
     with _open_bytes(source) as file:
         with _reading(report):
@@ -214,7 +260,9 @@ def _open_bytes(path: str | os.PathLike) -> contextlib.AbstractContextManager[Bi
     """A file, or standard input for '-', which stays open."""
     if str(path) in ("-", "/dev/stdin"):
         if not sys.stdin or sys.stdin.closed:
-            raise DataError("Standard input is closed, or was read already. Name a file.")
+            raise DataError(
+                "Standard input is closed, or was read already. Name a file."
+            )
         return contextlib.nullcontext(sys.stdin.buffer)
     try:
         return open(path, "rb")
@@ -231,9 +279,7 @@ def _reading(report: ReadReport) -> Iterator[None]:
     except SiameseError:
         raise
     except MemoryError:
-        what = (
-            "needs more memory than there is. Split it, or leave out columns that you do not need"
-        )
+        what = "needs more memory than there is. Split it, or leave out columns that you do not need"
         raise DataError(f"{report.path} {what}.") from None
     except ImportError as error:
         package = str(error.name).partition(".")[0].replace("_", "-")
@@ -244,16 +290,21 @@ def _reading(report: ReadReport) -> Iterator[None]:
         why = "It is damaged, or holds values that Python does not have. Unpack an archive first."
         if isinstance(error, UnicodeError):
             why = encodings.wide_advice(report.path)
-        raise DataError(f"{report.path} cannot be read{after} ({error}). {why}") from error
+        raise DataError(
+            f"{report.path} cannot be read{after} ({error}). {why}"
+        ) from error
 
 
-# -- The format -------------------------------------------------------------------------------
+# -- The format
+# -------------------------------------------------------------------------------
 
 
 def _check_columns(header: list[str], where: str) -> None:
     """DataError for more columns than a sheet has: each row would take much memory."""
     if len(header) > MOST_COLUMNS:
-        raise DataError(f"{where}: {len(header):,} columns. Save at most {MOST_COLUMNS:,} of them.")
+        raise DataError(
+            f"{where}: {len(header):,} columns. Save at most {MOST_COLUMNS:,} of them."
+        )
 
 
 def _table_rows(report: ReadReport, table: Table, known: set[str]) -> Rows:
@@ -270,24 +321,34 @@ def _deep(cells: list) -> str | None:
     return f"a cell {TOO_DEEP}" if any(map(is_deep, others)) else None
 
 
-def _recognised(file: Any, report: ReadReport, known: set[str], encoding: str | None) -> Rows:
+def _recognised(
+    file: Any, report: ReadReport, known: set[str], encoding: str | None
+) -> Rows:
     """Finds the format of a binary file that has `peek`, and its header."""
     name, head = report.path, file.peek(4096)
     if zipped := head.startswith(b"\x1f\x8b"):
         file = io.BufferedReader(gzip.GzipFile(fileobj=file))
         head = file.peek(4096)
     if head.startswith(b"SQLite format 3"):
-        raise DataError(f"{name} is a database, perhaps an index, not questions or pairs.")
+        raise DataError(
+            f"{name} is a database, perhaps an index, not questions or pairs."
+        )
     if head.startswith((b"PAR1", *_WORKBOOK)):
         if zipped or not file.seekable():
             file = io.BytesIO(file.read(LARGEST_WORKBOOK))
             if file.getbuffer().nbytes == LARGEST_WORKBOOK:
-                raise DataError(f"{name} is too large to be read gzipped or from a pipe.")
+                raise DataError(
+                    f"{name} is too large to be read gzipped or from a pipe."
+                )
         table = (
-            parquet_table(file, name) if head.startswith(b"PAR1") else workbook_table(file, name)
+            parquet_table(file, name)
+            if head.startswith(b"PAR1")
+            else workbook_table(file, name)
         )
         return _table_rows(report, table, known)
-    mark = next((codec for magic, codec in _MARKS.items() if head.startswith(magic)), None)
+    mark = next(
+        (codec for magic, codec in _MARKS.items() if head.startswith(magic)), None
+    )
     is_binary = not encoding and len(_CONTROL.findall(head)) > 3 + len(head) / 20
     if not mark and (is_binary or head.startswith(_BINARY)):
         utf16 = None if head.startswith(_BINARY) else encodings.utf16_of(head)
@@ -300,7 +361,9 @@ def _recognised(file: Any, report: ReadReport, known: set[str], encoding: str | 
     try:
         text = encodings.Text(file, encoding, "surrogateescape", newline="")
     except LookupError:
-        raise ArgumentError(f"encoding: Python has no text encoding {encoding!r}.") from None
+        raise ArgumentError(
+            f"encoding: Python has no text encoding {encoding!r}."
+        ) from None
     text.path = report.path
     rows = _text_rows(text, report, known)
     text.refuses_bad_rows = report.bad_rows == "refuse"  # but never a header
@@ -318,10 +381,18 @@ def _text_rows(text: encodings.Text, report: ReadReport, known: set[str]) -> Row
     (number, first), *_ = head
     where = f"{report.path}, line {number}"
     if _JSON_START.match(first):
-        header = dict.fromkeys(name for _, line in head for name in _json_object(line, text)[0])
+        header = dict.fromkeys(
+            name for _, line in head for name in _json_object(line, text)[0]
+        )
         if not header:
-            raise DataError(f"{where}: {_json_object(first, text)[1] or 'an empty object.'}")
-        objects = ((number, *_json_object(line, text)) for number, line in lines if line.strip())
+            raise DataError(
+                f"{where}: {_json_object(first, text)[1] or 'an empty object.'}"
+            )
+        objects = (
+            (number, *_json_object(line, text))
+            for number, line in lines
+            if line.strip()
+        )
         return Rows(report, list(header), objects, where, known)
     for pattern, what in _NO_HEADER.items():
         if re.match(rf"\s*+({pattern})", first, re.IGNORECASE):
@@ -347,7 +418,8 @@ def _text_rows(text: encodings.Text, report: ReadReport, known: set[str]) -> Row
     return Rows(report, header, rows, where, known)
 
 
-# -- Lines, and the rows in them --------------------------------------------------------------
+# -- Lines, and the rows in them
+# --------------------------------------------------------------
 
 
 def _first_lines(lines: Lines) -> list[tuple[int, str]]:
@@ -366,7 +438,9 @@ def _lines(text: encodings.Text, name: str) -> Lines:
     for number, line in enumerate(iter(lambda: text.readline(LONGEST_LINE), ""), 1):
         if len(line) == LONGEST_LINE:
             longest = f"{LONGEST_LINE >> 20} million characters"
-            raise DataError(f"{name}, line {number:,} is longer than {longest}. Shorten it.")
+            raise DataError(
+                f"{name}, line {number:,} is longer than {longest}. Shorten it."
+            )
         yield number, line.lstrip("\ufeff")  # of a file that was put after another
 
 
@@ -384,9 +458,13 @@ def _json_object(line: str, text: encodings.Text) -> tuple[dict, str | None]:
     if problem := _odd(line, text):
         return {}, problem
     try:
-        row = json.loads(line, object_pairs_hook=_object, parse_constant=lambda name: None)
+        row = json.loads(
+            line, object_pairs_hook=_object, parse_constant=lambda name: None
+        )
     except (ValueError, RecursionError) as error:
-        place = f", column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
+        place = (
+            f", column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
+        )
         why = getattr(error, "msg", error)
         return {}, f"not JSON{place} ({why}). Each line must hold one object."
     if line.count("[") + line.count("{") > MOST_DEPTH and is_deep(row):
@@ -406,8 +484,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _delimited_rows(lines: Lines, mark: str, source: encodings.Text) -> Iterator[Row]:
     """The header, then the rows. A bad row is its first line alone, the others are read again.
 
-    A bad row ends before a line that was in `MOST_TIMES_READ` bad rows: else the time would
-    grow with the square of the file's length.
+    A bad row ends before a line that was in `MOST_TIMES_READ` bad rows: else the time
+    would grow with the square of the file's length.
     """
     again: deque[tuple[int, str]] = deque()
     times_read: dict[int, int] = {}  # of the lines that are read again
@@ -425,15 +503,22 @@ def _delimited_rows(lines: Lines, mark: str, source: encodings.Text) -> Iterator
     reader = None
     while True:
         row.clear()
-        reader = reader or csv.reader(texts(), delimiter=mark, strict=True, skipinitialspace=True)
+        reader = reader or csv.reader(
+            texts(), delimiter=mark, strict=True, skipinitialspace=True
+        )
         try:
             cells, error = next(reader, None), None
         except csv.Error as csv_error:
             cells, error, reader = [], csv_error, None
         if not row:
             return
-        cells, text = cells or [""], row[0][1] if len(row) == 1 else "".join(t for _, t in row)
-        if len(cells) != len(header) != 1 and not text.strip():  # A blank line is no row.
+        cells, text = (
+            cells or [""],
+            row[0][1] if len(row) == 1 else "".join(t for _, t in row),
+        )
+        if (
+            len(cells) != len(header) != 1 and not text.strip()
+        ):  # A blank line is no row.
             continue
         header, problem = header or cells, _odd(text, source)
         if error or len(cells) != len(header):
@@ -445,7 +530,9 @@ def _delimited_rows(lines: Lines, mark: str, source: encodings.Text) -> Iterator
         yield row[0][0], cells, problem
 
 
-def _problem(text: str, cells: list[str], header: list[str], error: csv.Error | None) -> str:
+def _problem(
+    text: str, cells: list[str], header: list[str], error: csv.Error | None
+) -> str:
     """Why some lines are no row: what the csv module says, or a wrong number of cells."""
     if '\\"' in text:
         return 'a quote is written as \\"; CSV writes it twice: "".'

@@ -1,8 +1,9 @@
 """Reads a workbook in a process of its own, with limited memory: `python sheets.py < FILE`.
 
-The library has a place for every cell between a sheet's first and last one, and ends its process where an
-allocation fails: two cells far from each other, or a few bytes that stand for long texts, would end ours.
-The output is pickled: the names of the filled sheets, and, where there is one, its rows in parts.
+The library has a place for every cell between a sheet's first and last one, and ends
+its process where an allocation fails: two cells far from each other, or a few bytes
+that stand for long texts, would end ours. The output is pickled: the names of the
+filled sheets, and, where there is one, its rows in parts.
 """
 
 from __future__ import annotations

@@ -44,11 +44,15 @@ def parquet_rows(parquet: Any, name: str) -> Iterator[list]:
     size = 0
     for batch in parquet.iter_batches(batch_size=256):  # rows in memory at once
         is_dictionary = pyarrow.types.is_dictionary
-        columns = [c.dictionary_decode() if is_dictionary(c.type) else c for c in batch.columns]
+        columns = [
+            c.dictionary_decode() if is_dictionary(c.type) else c for c in batch.columns
+        ]
         size += sum(map(_python_size, columns))
         if size > MOST_MEMORY:
             what = f"needs more than {MOST_MEMORY >> 30} GB of memory to be read"
-            raise DataError(f"{name} {what}. Save the columns that you need, in several files.")
+            raise DataError(
+                f"{name} {what}. Save the columns that you need, in several files."
+            )
         yield from map(list, zip(*map(arrow_values, columns)))
 
 
@@ -56,26 +60,36 @@ def _python_size(column: Any) -> int:
     """About how many bytes the values of a column of pyarrow take in Python."""
     import pyarrow
 
-    each = 8 if pyarrow.types.is_nested(column.type) else 1  # A number of a list takes some 32.
+    each = (
+        8 if pyarrow.types.is_nested(column.type) else 1
+    )  # A number of a list takes some 32.
     return 64 * len(column) + each * column.nbytes
 
 
 def workbook_table(file: BinaryIO, name: str) -> Table:
     """An Excel workbook with one filled sheet; its rows are counted as there.
 
-    A row without text below the header is a row: calamine has "" for an error such as #N/A, too.
+    A row without text below the header is a row: calamine has "" for an error such as
+    #N/A, too.
     """
     check_unpacked_size(file, name)
     names, rows = sheets_of(file, name)
     if len(names) != 1:
-        what = f"holds several sheets ({', '.join(names)}); save one as a file of its own"
+        what = (
+            f"holds several sheets ({', '.join(names)}); save one as a file of its own"
+        )
         raise DataError(f"{name} {what if names else 'is empty'}.")
     (row, header), *body = rows
     first = list(itertools.dropwhile(sheets.is_blank, body))[:5]
     filled = [sum(cell != "" for cell in cells) for _, cells in ((row, header), *first)]
     if 2 * filled[0] <= max(filled):
-        raise DataError(f"{name}, row {row} names few columns. Name all, or delete this row.")
-    cells = ((at, [None if cell == "" else as_whole(cell) for cell in row]) for at, row in body)
+        raise DataError(
+            f"{name}, row {row} names few columns. Name all, or delete this row."
+        )
+    cells = (
+        (at, [None if cell == "" else as_whole(cell) for cell in row])
+        for at, row in body
+    )
     return list(map(str, map(as_whole, header))), cells
 
 
@@ -85,7 +99,9 @@ def check_unpacked_size(file: BinaryIO, name: str) -> None:
         parts = zipfile.ZipFile(file).infolist()
         if sum(part.file_size for part in parts) > LARGEST_UNPACKED:
             size = f"{LARGEST_UNPACKED >> 20:,} million bytes"
-            raise DataError(f"{name} has more than {size} when unpacked. Save it as CSV.")
+            raise DataError(
+                f"{name} has more than {size} when unpacked. Save it as CSV."
+            )
     file.seek(0)
 
 
@@ -108,7 +124,9 @@ def sheets_of(file: BinaryIO, name: str) -> tuple[list[str], list[sheets.Row]]:
         if reading.stdin is not None:
             with contextlib.suppress(BrokenPipeError), reading.stdin:
                 reading.stdin.write(file.read())
-        with contextlib.suppress(EOFError, pickle.UnpicklingError):  # It may have been stopped.
+        with contextlib.suppress(
+            EOFError, pickle.UnpicklingError
+        ):  # It may have been stopped.
             while True:
                 parts.append(pickle.load(output))
         reading.wait()
@@ -124,24 +142,37 @@ def sheets_of(file: BinaryIO, name: str) -> tuple[list[str], list[sheets.Row]]:
         )
     names, *rest = parts
     if isinstance(names, str):
-        raise DataError(f"{name} cannot be read ({names}). It is damaged. Unpack an archive first.")
+        raise DataError(
+            f"{name} cannot be read ({names}). It is damaged. Unpack an archive first."
+        )
     return names, [row for rows in rest for row in rows]
 
 
 def memory_table(table: Any, name: str) -> Table:
-    """A table in memory; its rows are counted from 1. A named index of pandas is a column too."""
+    """A table in memory; its rows are counted from 1.
+
+    A named index of pandas is a column too.
+    """
     names, columns = memory_columns(table, name)
     index: Any = getattr(table, "index", None)
     for at, level in enumerate(getattr(index, "names", ())):
         if level is not None and str(level) not in names:
-            names, columns = [*names, str(level)], [*columns, index.get_level_values(at).to_list()]
-    rows = ([None if _is_missing(value) else value for value in row] for row in zip(*columns))
+            names, columns = (
+                [*names, str(level)],
+                [*columns, index.get_level_values(at).to_list()],
+            )
+    rows = (
+        [None if _is_missing(value) else value for value in row]
+        for row in zip(*columns)
+    )
     return names, enumerate(rows, 1)
 
 
 def _is_missing(value: Any) -> bool:
     """Whether a value is NaN, or what pandas has in its place."""
-    is_nan = isinstance(value, (float, np.datetime64, np.timedelta64)) and value != value
+    is_nan = (
+        isinstance(value, (float, np.datetime64, np.timedelta64)) and value != value
+    )
     return is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
@@ -157,7 +188,9 @@ def is_deep(value: Any) -> bool:
         nested = [inner for inner in values if isinstance(inner, CONTAINERS)]
         if not nested:
             return False
-        parts = (inner.values() if isinstance(inner, Mapping) else inner for inner in nested)
+        parts = (
+            inner.values() if isinstance(inner, Mapping) else inner for inner in nested
+        )
         values = list(itertools.chain.from_iterable(parts))
     return True
 
@@ -178,19 +211,27 @@ def _json_value(value: Any) -> Any:
     if value is None or isinstance(value, (str, int)):
         return value
     if _is_missing(value) or isinstance(value, float):
-        return float(value) if isinstance(value, float) and math.isfinite(value) else None
+        return (
+            float(value) if isinstance(value, float) and math.isfinite(value) else None
+        )
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
     if isinstance(value, Mapping):
         return {str(name): _json_value(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple, set)):
         return list(map(_json_value, value))
-    if isinstance(value, (np.number, np.bool_, np.ndarray)) and value.dtype.kind not in "mM":
+    if (
+        isinstance(value, (np.number, np.bool_, np.ndarray))
+        and value.dtype.kind not in "mM"
+    ):
         return json_value(value.tolist())
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 
 def id_text(value: Any) -> str:
-    """An id as text; empty where it is missing. Whole floats, as pandas has them, lose their .0."""
+    """An id as text; empty where it is missing.
+
+    Whole floats, as pandas has them, lose their .0.
+    """
     value = as_whole(json_value(value))
     return "" if value is None else str(value).strip()

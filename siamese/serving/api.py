@@ -47,14 +47,16 @@ def answered(values: dict[str, Any]) -> Response:
 
 def problems(*codes: int) -> dict[int, dict[str, Any]]:
     """The answers to refused requests, for the OpenAPI document."""
-    return {code: {"description": PROBLEMS[code], "model": schema.Problem} for code in codes}
+    return {
+        code: {"description": PROBLEMS[code], "model": schema.Problem} for code in codes
+    }
 
 
 def one_at_a_time() -> Callable[[Callable], Callable]:
     """A decorator: these functions answer one request after the other, in a thread beside the others'.
 
-    So what waits for another process takes no thread from those that search. 503 where half of the
-    requests that may wait wait for their turn.
+    So what waits for another process takes no thread from those that search. 503 where
+    half of the requests that may wait wait for their turn.
     """
     limiter = CapacityLimiter(1)
 
@@ -62,7 +64,9 @@ def one_at_a_time() -> Callable[[Callable], Callable]:
         @functools.wraps(work)
         async def answer(body: Any) -> Response:
             if limiter.statistics().tasks_waiting >= MOST_WAITING // 2:
-                return refused(503, "Too many changes are waiting. Try again in a second.")
+                return refused(
+                    503, "Too many changes are waiting. Try again in a second."
+                )
             return await to_thread.run_sync(work, body, limiter=limiter)
 
         return answer
@@ -79,7 +83,8 @@ def make_app(
 ) -> FastAPI:
     """The application (ASGI), which closes the index at its end.
 
-    A body of a request must be whole within `patience` seconds; see `serve` for the other arguments.
+    A body of a request must be whole within `patience` seconds; see `serve` for the
+    other arguments.
     """
 
     @asynccontextmanager
@@ -90,7 +95,15 @@ def make_app(
 
     page = files("siamese.serving").joinpath("page.html").read_text(encoding="utf-8")
     registry = prometheus_client.CollectorRegistry()
-    hosts = ["localhost", "127.0.0.1", "[::1]", host, f"[{host}]", socket.gethostname(), *names]
+    hosts = [
+        "localhost",
+        "127.0.0.1",
+        "[::1]",
+        host,
+        f"[{host}]",
+        socket.gethostname(),
+        *names,
+    ]
     hosts = [name.lower() for name in hosts]
     app = FastAPI(
         title="siamese", version=__version__, description=ABOUT, lifespan=lifespan,
@@ -118,7 +131,9 @@ def make_app(
 
     text = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}} | locked
 
-    @app.get("/metrics", response_class=Response, dependencies=documented, responses=text)
+    @app.get(
+        "/metrics", response_class=Response, dependencies=documented, responses=text
+    )
     async def metrics() -> Response:
         """Requests and seconds in Prometheus' text format."""
         text = prometheus_client.generate_latest(registry)
@@ -137,25 +152,33 @@ def _add_questions(v1: APIRouter, index: QuestionIndex) -> None:
         detector = index.detector
         sides = ([pair[side] for pair in body.pairs] for side in (0, 1))
         judged = detector.answers(*sides, body.threshold)
-        return answered({"answers": [rounded(dict(zip(schema.ANSWER, row))) for row in judged]})
+        return answered(
+            {"answers": [rounded(dict(zip(schema.ANSWER, row))) for row in judged]}
+        )
 
     @v1.post("/explain", response_model=schema.Explained)
     def explain_pair(body: schema.Pair) -> Response:
         """The cosine of two questions, and what each of their words does to it."""
-        return answered(explain(index.detector, body.question1, body.question2).as_dict())
+        return answered(
+            explain(index.detector, body.question1, body.question2).as_dict()
+        )
 
     @v1.post("/search", response_model=schema.Hits)
     def search(body: schema.Search) -> Response:
         """The stored questions most similar to each new one, best first."""
         results = index.search(**dict(body))
-        return answered({"results": [[rounded(hit._asdict()) for hit in hits] for hits in results]})
+        return answered(
+            {"results": [[rounded(hit._asdict()) for hit in hits] for hits in results]}
+        )
 
     @v1.post("/add", response_model=schema.Changed, responses=problems(409))
     @in_turn
     def add(body: schema.NewQuestions) -> Response:
         """Adds questions, all or none; answered when they are on disk."""
         new = body.questions
-        ids = [question.id for question in new if isinstance(question, schema.NewWithId)]
+        ids = [
+            question.id for question in new if isinstance(question, schema.NewWithId)
+        ]
         columns = [question.columns for question in new]
         texts = [question.question for question in new]
         options = {"ids": ids or None, "columns": columns if any(columns) else None}
@@ -182,7 +205,11 @@ def _add_questions(v1: APIRouter, index: QuestionIndex) -> None:
         """The size of the index, its threshold, and what is to be said of it."""
         detector = index.detector
         note = NO_LABELS * (detector.threshold_from == "default")
-        facts = {"version": __version__, "questions": len(index), "threshold": detector.threshold}
+        facts = {
+            "version": __version__,
+            "questions": len(index),
+            "threshold": detector.threshold,
+        }
         return answered({**facts, "measure": detector.measure, "note": note})
 
 
@@ -217,19 +244,26 @@ def _add_labels(v1: APIRouter, index: QuestionIndex) -> None:
             now = index.change_answer(*pair, is_duplicate, body.before)
             if now not in (is_duplicate, None):
                 what = "duplicates" if now else "different"
-                raise DataError(f"Another person answered {what} meanwhile; that answer stays.")
+                raise DataError(
+                    f"Another person answered {what} meanwhile; that answer stays."
+                )
             stored = int(now == is_duplicate)
         else:
             said = QuestionPairs([pair[0]], [pair[1]], [bool(is_duplicate)])
             stored = index.add_answers(said, forget=is_duplicate is None)
-        facts = {"stored": stored, "fitted": bool(stored and _fit(index, similar_pairs()))}
+        facts = {
+            "stored": stored,
+            "fitted": bool(stored and _fit(index, similar_pairs())),
+        }
         cut, answers = index.detector.threshold, len(index.answers())
         return answered({**facts, "answers": answers, "threshold": cut})
 
 
 def _fit(index: QuestionIndex, pairs: ListPairs) -> bool:
     """Fits the threshold of an index to its answers; where they fit none the former one comes back."""
-    current = index.detector.card.get("threshold_fit", {})  # {} stands for the model's own
+    current = index.detector.card.get(
+        "threshold_fit", {}
+    )  # {} stands for the model's own
     before = current.get("before", current)
     try:
         fit = pairs.fitted(index.detector, index.answers(), resamples=0)
@@ -249,17 +283,22 @@ async def _failed(request: Request, error: SiameseError) -> Response:
 async def _misread(request: Request, error: RequestValidationError) -> Response:
     first = error.errors()[0]  # Without what was sent, which may be large.
     place = ".".join(str(part) for part in first["loc"] if not {*"[-"} & {*str(part)})
-    what = schema.EXPECTED.get(first.get("ctx", {}).get("pattern", first["type"]), first["msg"])
+    what = schema.EXPECTED.get(
+        first.get("ctx", {}).get("pattern", first["type"]), first["msg"]
+    )
     return refused(422, f"{place}: {what}.")
 
 
-def serve(index: QuestionIndex, host: str, port: int, names: Sequence[str] = ()) -> None:
+def serve(
+    index: QuestionIndex, host: str, port: int, names: Sequence[str] = ()
+) -> None:
     """Serves an index until SIGTERM or Ctrl-C, prints the address of its page, and closes the index.
 
-    Clients must send the key of the environment variable `KEY`, where it is set, and name the host, or one
-    of `names`; ``*.example.org`` are all of a domain. Requests that came before the signal are answered,
-    for three seconds at most. ArgumentError without a key for an address that other machines reach, and for
-    a port that is not free.
+    Clients must send the key of the environment variable `KEY`, where it is set, and
+    name the host, or one of `names`; ``*.example.org`` are all of a domain. Requests
+    that came before the signal are answered, for three seconds at most. ArgumentError
+    without a key for an address that other machines reach, and for a port that is not
+    free.
     """
     key = os.environ.get(KEY, "").strip()
     for name in names:
@@ -280,7 +319,10 @@ def serve(index: QuestionIndex, host: str, port: int, names: Sequence[str] = ())
                 "clients send, or listen on 127.0.0.1."
             )
         url = f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
-        print(f"{counted(len(index), 'question')} served at {url} (Ctrl-C ends it).", flush=True)
+        print(
+            f"{counted(len(index), 'question')} served at {url} (Ctrl-C ends it).",
+            flush=True,
+        )
         gc.freeze()  # What is there to stay is not looked through again; a collection stops all threads.
         app = make_app(index, host, key or None, names)
         uvicorn.Server(settings(app)).run(sockets=[listening])

@@ -40,7 +40,9 @@ PROBLEMS = {
 def refused(status: int, sentence: str = "") -> Response:
     """An answer with the reason for a refusal."""
     headers = {401: {"WWW-Authenticate": "Bearer"}, 408: {"Connection": "close"}}
-    return JSONResponse({"detail": sentence or PROBLEMS[status]}, status, headers.get(status))
+    return JSONResponse(
+        {"detail": sentence or PROBLEMS[status]}, status, headers.get(status)
+    )
 
 
 def policy(page: str) -> str:
@@ -50,15 +52,17 @@ def policy(page: str) -> str:
         text = re.search(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)[1]
         digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
         sources.append(f"{tag}-src 'sha256-{digest}'")
-    others = "connect-src 'self'; img-src data:; frame-ancestors 'none'; base-uri 'none'"
+    others = (
+        "connect-src 'self'; img-src data:; frame-ancestors 'none'; base-uri 'none'"
+    )
     return f"default-src 'none'; {'; '.join(sources)}; {others}; form-action 'none'"
 
 
 class Gate:
     """A layer around the application (ASGI): it refuses requests, counts them, and sets headers.
 
-    It reads the bodies of requests to ``/v1/``. Only whole ones wait for their answers, so that clients
-    which send slowly, or never the end, take nobody's place.
+    It reads the bodies of requests to ``/v1/``. Only whole ones wait for their answers,
+    so that clients which send slowly, or never the end, take nobody's place.
     """
 
     def __init__(
@@ -138,7 +142,9 @@ class Gate:
         finally:
             self.held -= len(body)
 
-    async def read(self, body: bytearray, headers: Headers, receive: Any) -> Response | None:
+    async def read(
+        self, body: bytearray, headers: Headers, receive: Any
+    ) -> Response | None:
         """Reads a body to its end; returns a refusal of one that is too large."""
         declared = headers.get("content-length", "")
         if declared.isdecimal() and int(declared) > MOST_BYTES:
@@ -161,17 +167,26 @@ class Gate:
     def refusal(self, path: str, headers: Headers) -> Response | None:
         """The answer to a request that may not pass."""
         host = re.sub(r":\d*$", "", headers.get("host", "").lower())
-        if not any(host == n or (n[:1] == "*" and host.endswith(n[1:])) for n in self.hosts):
+        if not any(
+            host == n or (n[:1] == "*" and host.endswith(n[1:])) for n in self.hosts
+        ):
             return refused(400)
         origin = headers.get("origin")
-        elsewhere = origin is not None and origin.partition("://")[2] != headers.get("host")
+        elsewhere = origin is not None and origin.partition("://")[2] != headers.get(
+            "host"
+        )
         by_link = headers.get("sec-fetch-mode") == "navigate"
         from_page = headers.get("sec-fetch-site", "none") in ("none", "same-origin")
         if elsewhere or not (from_page or by_link):
             return refused(403)
         scheme, _, sent = headers.get("authorization", "").partition(" ")
-        forms = sent.encode(), sent.encode("latin-1")  # clients send a header in UTF-8 or Latin-1
-        right = any(hmac.compare_digest(form, (self.key or "").encode()) for form in forms)
+        forms = (
+            sent.encode(),
+            sent.encode("latin-1"),
+        )  # clients send a header in UTF-8 or Latin-1
+        right = any(
+            hmac.compare_digest(form, (self.key or "").encode()) for form in forms
+        )
         locked = self.key is not None and path.startswith(("/v1/", "/metrics"))
         if locked and not (right and scheme.lower() == "bearer"):
             return refused(401)

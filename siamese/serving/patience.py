@@ -7,18 +7,23 @@ from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-PATIENCE = 10.0  # seconds in which a request's head, and after it its body, must be whole
+PATIENCE = (
+    10.0  # seconds in which a request's head, and after it its body, must be whole
+)
 
 
 def timed_protocol(patience: float) -> type[asyncio.Protocol]:
     """Uvicorn's HTTP/1.1, which closes the connections of clients that send no whole head in time.
 
-    It also closes those of a client that goes on sending a body after its answer, and of one that has taken
-    nothing of its answer for as long. uvicorn itself limits only the pause between two requests.
+    It also closes those of a client that goes on sending a body after its answer, and
+    of one that has taken nothing of its answer for as long. uvicorn itself limits only
+    the pause between two requests.
     """
 
     class TimedProtocol(H11Protocol):
-        timer: asyncio.TimerHandle | None = None  # runs while no request is being answered
+        timer: asyncio.TimerHandle | None = (
+            None  # runs while no request is being answered
+        )
         unsent = 0  # bytes of answers that the client had not taken when it was last looked at
 
         def connection_made(self, transport: Any) -> None:
@@ -43,7 +48,9 @@ def timed_protocol(patience: float) -> type[asyncio.Protocol]:
             if self.cycle is not None and not self.cycle.response_complete:
                 self.stop_timer()
             elif self.timer is None:
-                self.timer = self.loop.call_later(patience, self.timeout_keep_alive_handler)
+                self.timer = self.loop.call_later(
+                    patience, self.timeout_keep_alive_handler
+                )
 
         def stop_timer(self) -> None:
             if self.timer is not None:

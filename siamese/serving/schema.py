@@ -10,17 +10,25 @@ from siamese.index import Added, Hit
 from siamese.model.explain import WordEffect
 from siamese.reading.tables import as_whole
 
-# A character that is no blank and no mark; the ranges mean the same in Rust, Python and JavaScript.
+# A character that is no blank and no mark; the ranges mean the same in Rust, Python and
+# JavaScript.
 WORDED = (
     r"[^\x00-/:-@\[-`{-\xa9\xab-\xb1\xb4\xb6-\xb8\xbb\xbf\xd7\xf7\u1680\u180e\u2000-\u206f"
     r"\u3000-\u3004\u3008-\u3020\ufeff\uff01-\uff0f\uff1a-\uff20]"
 )
 NAMED = r"^[^\x00]*[^\x00-\x20\x7f-\xa0][^\x00]*$"
-EXPECTED = {WORDED: "a question needs a letter or a digit", NAMED: "an id must not be blank"}
-EXPECTED["model_attributes_type"] = "send an object, with Content-Type: application/json"
+EXPECTED = {
+    WORDED: "a question needs a letter or a digit",
+    NAMED: "an id must not be blank",
+}
+EXPECTED["model_attributes_type"] = (
+    "send an object, with Content-Type: application/json"
+)
 Text = Annotated[str, Field(max_length=10_000)]
 Worded = Annotated[str, Field(max_length=10_000, pattern=WORDED)]
-Short = Annotated[str, Field(max_length=1_000, pattern=WORDED)]  # each word is one more question
+Short = Annotated[
+    str, Field(max_length=1_000, pattern=WORDED)
+]  # each word is one more question
 
 
 def whole(**bounds: Any) -> Any:
@@ -35,17 +43,24 @@ def several(kind: Any, most: int = 1000) -> Any:
 
 def body(name: str, **fields: Any) -> Any:
     """The JSON object of a request; its types are strict, and a misspelt name is refused."""
-    return create_model(name, __config__=ConfigDict(strict=True, extra="forbid"), **fields)
+    return create_model(
+        name, __config__=ConfigDict(strict=True, extra="forbid"), **fields
+    )
 
 
 Id = Annotated[str, Field(max_length=500, pattern=NAMED)] | whole()
 Value = str | int | Annotated[float, Field(allow_inf_nan=False)] | bool
 Cut = Annotated[
     float | None,
-    Field(ge=-1, le=1, description="what a duplicate's score exceeds [the index's own]"),
+    Field(
+        ge=-1, le=1, description="what a duplicate's score exceeds [the index's own]"
+    ),
 ]
 Two = Annotated[list[Text], Field(min_length=2, max_length=2)]
-NEW = {"question": Worded, "columns": (dict[str, Value | list[Value | None] | None], {})}
+NEW = {
+    "question": Worded,
+    "columns": (dict[str, Value | list[Value | None] | None], {}),
+}
 
 Pairs = body("Pairs", pairs=several(Two), threshold=(Cut, None))
 Pair = body("Pair", question1=Short, question2=Short)
@@ -59,10 +74,14 @@ Search = body(
 Ids = body("Ids", ids=several(Id))
 New, NewWithId = body("New", **NEW), body("NewWithId", **NEW, id=Id)
 NewQuestions = body("NewQuestions", questions=several(NewWithId) | several(New))
-Page = body("Page", offset=(whole(ge=0, le=1 << 40), 0), limit=(whole(ge=1, le=10_000), 1000))
+Page = body(
+    "Page", offset=(whole(ge=0, le=1 << 40), 0), limit=(whole(ge=1, le=10_000), 1000)
+)
 Nothing = body("Nothing")
 Left = body("Left", leave_out=(several(Two), []))  # pairs that the client has skipped
-BEFORE = Field(description="the answer that this one replaces, null for none; any where left out")
+BEFORE = Field(
+    description="the answer that this one replaces, null for none; any where left out"
+)
 Said = body(
     "Said",
     question1=Text,

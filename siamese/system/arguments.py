@@ -1,4 +1,7 @@
-"""Checks of arguments: numbers, choices, labels and token rows. Each ArgumentError names the argument."""
+"""Checks of arguments: numbers, choices, labels and token rows.
+
+Each ArgumentError names the argument.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,9 @@ def whole_number(value: Any, name: str, least: int) -> int:
     return number
 
 
-def as_number(value: Any, name: str, least: float = -math.inf, most: float = math.inf) -> float:
+def as_number(
+    value: Any, name: str, least: float = -math.inf, most: float = math.inf
+) -> float:
     """`value` as a float from `least` to `most`; NaN is none."""
     try:
         number = float(value)

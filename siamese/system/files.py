@@ -31,7 +31,9 @@ _MEANINGS = {
 
 @contextmanager
 def explained(
-    path: os.PathLike | str, doing: str = "write", error: type[SiameseError] = CheckpointError
+    path: os.PathLike | str,
+    doing: str = "write",
+    error: type[SiameseError] = CheckpointError,
 ) -> Iterator[None]:
     """Raises a system error of the block as `error`: what failed, why, and what to do."""
     try:
@@ -74,11 +76,11 @@ def open_atomically(
 ) -> Iterator[BinaryIO]:
     """A binary file to write, which is at `path` when the block ends without an exception.
 
-    Without `overwrite` a file that is there by then stays, and an ArgumentError is raised; an empty one
-    does not count. After a failure the old file stays unchanged. A symbolic link stays, too. A system
-    error (disk full, read-only, ...) is raised as `error`; it says why and what to do. Writers of one
-    file wait for each other: they lock one temporary file. A killed writer's rest there is overwritten
-    by the next.
+    Without `overwrite` a file that is there by then stays, and an ArgumentError is
+    raised; an empty one does not count. After a failure the old file stays unchanged. A
+    symbolic link stays, too. A system error (disk full, read-only, ...) is raised as
+    `error`; it says why and what to do. Writers of one file wait for each other: they
+    lock one temporary file. A killed writer's rest there is overwritten by the next.
     """
     check_replaceable(path, error)
     target = Path(os.path.realpath(path))
@@ -90,11 +92,15 @@ def open_atomically(
             yield file
             file.flush()
             os.fsync(file.fileno())
-            if not fcntl:  # Windows renames no open file; the other writers wait for another one.
+            if (
+                not fcntl
+            ):  # Windows renames no open file; the other writers wait for another one.
                 file.close()
             if overwrite or not _linked(temporary, target, path):
                 os.replace(temporary, target)
-            with suppress(OSError):  # The rename outlives a power cut; some network drives refuse.
+            with suppress(
+                OSError
+            ):  # The rename outlives a power cut; some network drives refuse.
                 directory = os.open(target.parent, os.O_RDONLY)
                 try:
                     os.fsync(directory)
@@ -109,15 +115,17 @@ def open_atomically(
 def _linked(temporary: Path, target: Path, path: os.PathLike | str) -> bool:
     """Names a file `target` where nothing has the name; False where it may be renamed to it instead.
 
-    ArgumentError for a file that is there, which the caller calls `path`. The empty file that `mktemp` or a
-    full disk makes does not count.
+    ArgumentError for a file that is there, which the caller calls `path`. The empty
+    file that `mktemp` or a full disk makes does not count.
     """
     try:
         try:
             os.link(temporary, target)
         except FileExistsError:
             raise
-        except OSError:  # A file system without links: the name is taken by an empty file.
+        except (
+            OSError
+        ):  # A file system without links: the name is taken by an empty file.
             os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
             return False
     except FileExistsError:
@@ -140,13 +148,20 @@ def _locked(path: Path) -> Iterator[BinaryIO]:
         try:
             yield file
         finally:
-            with suppress(OSError):  # What was buffered may not fit the disk; it is discarded.
+            with suppress(
+                OSError
+            ):  # What was buffered may not fit the disk; it is discarded.
                 file.close()
 
 
 def _opened(path: Path) -> BinaryIO:
     """An empty file to write; with `fcntl` it is locked until it is closed."""
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    flags = (
+        os.O_RDWR
+        | os.O_CREAT
+        | getattr(os, "O_NOFOLLOW", 0)
+        | getattr(os, "O_BINARY", 0)
+    )
     while True:
         file = open(os.open(path, flags, 0o666), "r+b")  # noqa: SIM115
         if fcntl:
@@ -163,7 +178,11 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def write_text_atomically(
-    path: os.PathLike | str, text: str, error: type[SiameseError] = DataError, *, overwrite: bool
+    path: os.PathLike | str,
+    text: str,
+    error: type[SiameseError] = DataError,
+    *,
+    overwrite: bool,
 ) -> None:
     """Writes a file in UTF-8; see `open_atomically`."""
     with open_atomically(path, error, overwrite=overwrite) as file:
@@ -190,7 +209,10 @@ def lock_run(directory: str | os.PathLike) -> Iterator[None]:
                 "directory."
             ) from None
         except OSError as error:
-            if error.errno not in (errno.ENOLCK, errno.ENOTSUP):  # A file system without locks.
+            if error.errno not in (
+                errno.ENOLCK,
+                errno.ENOTSUP,
+            ):  # A file system without locks.
                 raise
     try:
         yield

@@ -1,8 +1,9 @@
 """What belongs to the whole process: memory, compiled programs, signals, random generators.
 
-A training step on the CPU needs some 100 MB for its intermediate arrays. XLA asks the C library for them at
-each step and frees them after it. glibc takes blocks of that size from the system and gives them back at
-once, and the system clears every page again: half of a step's time went into that.
+A training step on the CPU needs some 100 MB for its intermediate arrays. XLA asks the C
+library for them at each step and frees them after it. glibc takes blocks of that size
+from the system and gives them back at once, and the system clears every page again:
+half of a step's time went into that.
 """
 
 from __future__ import annotations
@@ -38,8 +39,9 @@ LEAST_SECONDS = 0.01  # of the compilation of a program that is kept
 def keep_memory() -> bool:
     """Sets glibc's malloc to keep memory for the next training step; does nothing on other C libraries.
 
-    It is for the whole process and cannot be undone: peak memory stays what it is, but between steps the
-    process does not shrink. Call it before JAX is first used, whose threads keep the heaps they have.
+    It is for the whole process and cannot be undone: peak memory stays what it is, but
+    between steps the process does not shrink. Call it before JAX is first used, whose
+    threads keep the heaps they have.
 
     Returns:
       Whether it took effect: True on Linux with glibc.
@@ -53,9 +55,10 @@ def keep_memory() -> bool:
 def enable_compile_cache() -> Path | None:
     """Keeps XLA's compiled programs on disk, so that a second process does not compile them again.
 
-    It is JAX's own cache and holds what JAX compiles from here on, for any code in the process, in
-    ``$XDG_CACHE_HOME/siamese/xla`` (or ``~/.cache/...``); a directory that the user has already set in JAX
-    stays. Where it has grown beyond 512 MiB, the call removes the oldest programs.
+    It is JAX's own cache and holds what JAX compiles from here on, for any code in the
+    process, in ``$XDG_CACHE_HOME/siamese/xla`` (or ``~/.cache/...``); a directory that
+    the user has already set in JAX stays. Where it has grown beyond 512 MiB, the call
+    removes the oldest programs.
 
     Returns:
       The directory in use, or None where it cannot be written.
@@ -114,7 +117,8 @@ def _writable_cache() -> Path | None:
 def _remove_oldest(directory: Path) -> None:
     """Removes the oldest programs where all of them are larger than `MOST_CACHED`."""
     with suppress(OSError):
-        # JAX's own limit (jax_compilation_cache_max_size) fails on what a killed process left half written.
+        # JAX's own limit (jax_compilation_cache_max_size) fails on what a killed
+        # process left half written.
         files = filter(Path.is_file, directory.iterdir())
         oldest_last = sorted(files, key=lambda file: -file.stat().st_mtime)
         sizes = itertools.accumulate(file.stat().st_size for file in oldest_last)
@@ -126,8 +130,8 @@ def _remove_oldest(directory: Path) -> None:
 class StopSignals:
     """Within ``with StopSignals() as signals`` the first SIGINT or SIGTERM is only noted in ``received``.
 
-    A second Ctrl-C raises KeyboardInterrupt at once and clears ``received``. Python delivers signals to
-    its main thread alone; in any other thread nothing is changed.
+    A second Ctrl-C raises KeyboardInterrupt at once and clears ``received``. Python
+    delivers signals to its main thread alone; in any other thread nothing is changed.
     """
 
     def __init__(self) -> None:
@@ -162,8 +166,8 @@ class StopSignals:
 def keeping_generators() -> Iterator[None]:
     """Puts Python's and NumPy's global generators back at the end; also a decorator.
 
-    Trax draws a number from `random` for each layer that is made, and its Loop seeds both generators:
-    a learner's ``random.seed(34)`` would not survive making a model.
+    Trax draws a number from `random` for each layer that is made, and its Loop seeds
+    both generators: a learner's ``random.seed(34)`` would not survive making a model.
     """
     python, numpy = random.getstate(), np.random.get_state()
     try:

@@ -1,8 +1,9 @@
 """`siamese grade`: runs students' notebooks, checks their functions, writes marks and feedback.
 
-The functions run as the user who grades, and may read, write and connect as that user may. A notebook
-made to cheat, which changes the checks or calls the library's own function from within its own, can forge
-a score. Grade strangers' notebooks in a container, and look at the code behind a surprising score.
+The functions run as the user who grades, and may read, write and connect as that user
+may. A notebook made to cheat, which changes the checks or calls the library's own
+function from within its own, can forge a score. Grade strangers' notebooks in a
+container, and look at the code behind a surprising score.
 """
 
 from __future__ import annotations
@@ -49,14 +50,17 @@ COLUMNS = (
 )
 ARCHIVES = {".zip", ".rar", ".7z", ".tar", ".gz", ".tgz"}
 NOT_HANDED_IN = {".ipynb_checkpoints", "__MACOSX"}
-DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
+DEFINITIONS = (
+    ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
+)
 PAGE = '<!doctype html><html lang="en"><meta charset="utf-8">'  # how a page of feedback begins
 Mark = tuple[float, str, str]  # points of 10, the first mistake, the check's text
 
 
 def grade_class(
     folder: str | Path,  # with notebooks in it, however deep; or one notebook
-    out: str | Path,  # folder for ``grades.csv`` and ``feedback/``, made where there is none
+    out: str
+    | Path,  # folder for ``grades.csv`` and ``feedback/``, made where there is none
     *,
     seconds: float = 120.0,  # for a cell, and for the check of an exercise
     gigabytes: float = 4.0,  # of memory, and of a file; 0 for no limit. Windows has no such limits
@@ -65,9 +69,10 @@ def grade_class(
 ) -> list[dict[str, Any]]:
     """Grades all notebooks of a folder; row and feedback of each are on disk as soon as it has ended.
 
-    A student is called as the folder below this one, or as the notebook where there is none. A second call
-    grades the notebooks without a row, and those that have changed since. It returns the rows of the
-    table, sorted: name in `COLUMNS` -> cell, a text in the rows of earlier calls.
+    A student is called as the folder below this one, or as the notebook where there is
+    none. A second call grades the notebooks without a row, and those that have changed
+    since. It returns the rows of the table, sorted: name in `COLUMNS` -> cell, a text
+    in the rows of earlier calls.
 
     Raises:
       ArgumentError: no notebooks; or `out` has another table, or the marks of another folder.
@@ -83,7 +88,9 @@ def grade_class(
         try:
             with explained(path, "read", DataError):
                 data = path.read_bytes()
-        except DataError as error:  # The others are graded; a second call tries it again.
+        except (
+            DataError
+        ) as error:  # The others are graded; a second call tries it again.
             note(str(error))
             return
         name = path.relative_to(top)
@@ -108,7 +115,10 @@ def grade_class(
 
 
 def _notebooks(folder: Path, top: Path, note: Callable[[str], None]) -> list[Path]:
-    """The notebooks to grade; a note for each archive. ArgumentError: there are none."""
+    """The notebooks to grade; a note for each archive.
+
+    ArgumentError: there are none.
+    """
     files = [folder] if folder.is_file() else sorted(folder.rglob("*.*"))
     paths = []
     for path in files:
@@ -118,7 +128,9 @@ def _notebooks(folder: Path, top: Path, note: Callable[[str], None]) -> list[Pat
         if path.suffix.lower() == ".ipynb" and not NOT_HANDED_IN & set(name.parts):
             paths.append(path)
     if not paths:
-        raise ArgumentError(f"{folder} is no notebook, and no folder with an .ipynb file in it.")
+        raise ArgumentError(
+            f"{folder} is no notebook, and no folder with an .ipynb file in it."
+        )
     return paths
 
 
@@ -160,7 +172,10 @@ class Gradebook:
         cells = {key: excel_cell(value) for key, value in row.items()}
         cells["folder"] = excel_cell(str(self.top))
         self.rows[cells["file"]] = cells
-        lines = [COLUMNS, *([row[key] for key in COLUMNS] for row in self.sorted_rows())]
+        lines = [
+            COLUMNS,
+            *([row[key] for key in COLUMNS] for row in self.sorted_rows()),
+        ]
         text = "".join(f"{csv_line(line)}\n" for line in lines)
         write_text_atomically(self.table, text, overwrite=True)
 
@@ -173,7 +188,10 @@ def _read_rows(table: Path, top: Path) -> dict[str, dict[str, Any]]:
     """The rows of earlier calls for the notebooks below `top`: file -> row."""
     if not table.exists():
         return {}
-    with explained(table, "read", DataError), open(table, encoding="utf-8-sig", newline="") as file:
+    with (
+        explained(table, "read", DataError),
+        open(table, encoding="utf-8-sig", newline="") as file,
+    ):
         columns, *lines = [tuple(line) for line in csv.reader(file) if line] or [()]
     if columns != COLUMNS or any(len(line) != len(COLUMNS) for line in lines):
         raise ArgumentError(f"{table} has other columns. Pass another folder as --out.")
@@ -196,7 +214,9 @@ def _report(
     row = dict.fromkeys(COLUMNS, "")
     mistakes = []
     for exercise, (mark, mistake, text) in marks.items():
-        lines.append(f"<h2>{exercise}: {mark:g} of {MARK:g}</h2><pre>{html.escape(text)}</pre>")
+        lines.append(
+            f"<h2>{exercise}: {mark:g} of {MARK:g}</h2><pre>{html.escape(text)}</pre>"
+        )
         row[exercise] = mark
         if mistake:
             mistakes.append(f"{exercise}: {mistake}")
@@ -217,16 +237,20 @@ async def _grade(
 ) -> tuple[int | None, dict[str, Mark], list[str]]:
     """Runs a notebook to its end, or to the first cell that takes too long or ends Python, and checks it.
 
-    An exercise whose check does not come to its end there is checked in a kernel of its own, which has run
-    the notebook's imports and definitions alone. It returns the notebook's number, by the functions it
-    defines; exercise -> mark; and remarks on its cells.
+    An exercise whose check does not come to its end there is checked in a kernel of its
+    own, which has run the notebook's imports and definitions alone. It returns the
+    notebook's number, by the functions it defines; exercise -> mark; and remarks on its
+    cells.
     """
     try:
         cells = _code_cells(data)
         number = _which_notebook(cells)
         async with _started(gigabytes) as kernel:
             remarks = await kernel.run_all(cells, seconds)
-            marks = {name: await kernel.check(number, name, seconds) for name in EXERCISES[number]}
+            marks = {
+                name: await kernel.check(number, name, seconds)
+                for name in EXERCISES[number]
+            }
         for exercise, mark in marks.items():
             if mark is not None:
                 continue
@@ -246,17 +270,22 @@ def _code_cells(data: bytes) -> list[str]:
     try:
         notebook = nbformat.convert(nbformat.reader.reads(data.decode()), 4)
     except Exception:  # nbformat promises no kinds of errors.
-        raise DataError("it is no notebook: open it in Jupyter, and save it again") from None
+        raise DataError(
+            "it is no notebook: open it in Jupyter, and save it again"
+        ) from None
     return [
         cell.source
         for cell in notebook.cells
-        if cell.cell_type == "code" and not cell.metadata.get("nbgrader", {}).get("locked")
+        if cell.cell_type == "code"
+        and not cell.metadata.get("nbgrader", {}).get("locked")
     ]
 
 
 def _which_notebook(cells: Iterable[str]) -> int:
     defined = set(re.findall(r"(?m)^(?:.*\bdef )?(\w+) *[=(]", "\n".join(cells)))
-    shares = {n: len(defined & set(names)) / len(names) for n, names in EXERCISES.items()}
+    shares = {
+        n: len(defined & set(names)) / len(names) for n, names in EXERCISES.items()
+    }
     if not any(shares.values()):
         raise DataError("it defines none of the exercises")
     return max(shares, key=shares.__getitem__)
@@ -266,14 +295,20 @@ def definitions(cells: Iterable[str]) -> list[str]:
     """The imports, functions, classes and names of constants and lambdas at the top level of cells."""
     codes = []
     for code in cells:
-        with contextlib.suppress(SyntaxError, ValueError, IndexError, RecursionError, MemoryError):
-            tree = ast.parse(TransformerManager().transform_cell(code))  # %magic becomes Python
+        with contextlib.suppress(
+            SyntaxError, ValueError, IndexError, RecursionError, MemoryError
+        ):
+            tree = ast.parse(
+                TransformerManager().transform_cell(code)
+            )  # %magic becomes Python
             codes += [ast.unparse(node) for node in tree.body if _defines(node)]
     return codes
 
 
 def _defines(node: ast.stmt) -> bool:
-    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant | ast.Lambda):
+    if isinstance(node, ast.Assign) and isinstance(
+        node.value, ast.Constant | ast.Lambda
+    ):
         return all(isinstance(target, ast.Name) for target in node.targets)
     return isinstance(node, DEFINITIONS)
 
@@ -281,14 +316,24 @@ def _defines(node: ast.stmt) -> bool:
 @contextlib.asynccontextmanager
 async def _started(gigabytes: float) -> AsyncIterator[Kernel]:
     """A kernel of this Python with limits, in an empty folder and in a process group of its own."""
-    with tempfile.TemporaryDirectory(prefix="grade-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(
+        prefix="grade-", ignore_cleanup_errors=True
+    ) as folder:
         # This Python's kernel, whatever others there are.
-        manager = AsyncKernelManager(kernel_spec_manager=KernelSpecManager(kernel_dirs=[]))
+        manager = AsyncKernelManager(
+            kernel_spec_manager=KernelSpecManager(kernel_dirs=[])
+        )
         paths = os.pathsep.join(filter(None, sys.path))
         await manager.start_kernel(
             cwd=tempfile.mkdtemp(dir=folder),
-            # No start-up files of the teacher's, and no packages for a cell's `!pip install`.
-            env={**os.environ, "IPYTHONDIR": folder, "PYTHONPATH": paths, "PIP_NO_INDEX": "1"},
+            # No start-up files of the teacher's, and no packages for a cell's `!pip
+            # install`.
+            env={
+                **os.environ,
+                "IPYTHONDIR": folder,
+                "PYTHONPATH": paths,
+                "PIP_NO_INDEX": "1",
+            },
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
@@ -307,7 +352,9 @@ async def _started(gigabytes: float) -> AsyncIterator[Kernel]:
 class Kernel(NotebookClient):
     """Runs code in a kernel; what it prints is dropped."""
 
-    lost = False  # whether it took too long, or ended Python: the kernel runs no more code
+    lost = (
+        False  # whether it took too long, or ended Python: the kernel runs no more code
+    )
     problem = ""  # that the last code had
 
     async def run(self, code: str, seconds: float) -> str:
@@ -324,7 +371,9 @@ class Kernel(NotebookClient):
             self.lost = True
             self.problem = f"it took more than {self.timeout} s"
         except DeadKernelError:
-            if asyncio.current_task().cancelling():  # nbclient takes Ctrl-C for a dead kernel.
+            if (
+                asyncio.current_task().cancelling()
+            ):  # nbclient takes Ctrl-C for a dead kernel.
                 raise asyncio.CancelledError from None
             self.lost = True
             self.problem = "it ended Python"
@@ -344,7 +393,10 @@ class Kernel(NotebookClient):
             if problem:
                 problems.append(f"code cell {place}: {problem}")
             if self.lost:
-                return [*problems, "of the cells below it, only imports and definitions were run"]
+                return [
+                    *problems,
+                    "of the cells below it, only imports and definitions were run",
+                ]
         return problems
 
     async def check(self, number: int, exercise: str, seconds: float) -> Mark | None:
@@ -365,4 +417,6 @@ class Kernel(NotebookClient):
 
     def _keep_error(self, cell, cell_index, execute_reply) -> None:
         reply = execute_reply["content"]
-        self.problem = " ".join(f"{reply['ename']}: {reply['evalue']}".split())[:300].rstrip(": ")
+        self.problem = " ".join(f"{reply['ename']}: {reply['evalue']}".split())[
+            :300
+        ].rstrip(": ")

@@ -16,22 +16,32 @@ class FirstWrite(Exception):
 
 
 def guess(name: str, value: Any) -> None:
-    """Keeps the learner's guess until `compare` shows it; None is no guess. It is never wrong here."""
+    """Keeps the learner's guess until `compare` shows it; None is no guess.
+
+    It is never wrong here.
+    """
     _GUESSES[name] = value
-    print("Write your guess in place of None." if value is None else f"Your guess: {value}")
+    print(
+        "Write your guess in place of None."
+        if value is None
+        else f"Your guess: {value}"
+    )
 
 
 def compare(name: str, result: Any, why: str) -> None:
     """Prints the guess of that name beside the result, and one sentence why it is so."""
     value = _GUESSES.get(name)
-    print(f"your guess: {'none yet' if value is None else value}\nresult:     {result}\n{why}")
+    print(
+        f"your guess: {'none yet' if value is None else value}\nresult:     {result}\n{why}"
+    )
 
 
 def need(*exercises: Any) -> None:
     """Ends the cell with one line, such as "First write f.", while one of these is a blank.
 
-    These are functions, or values of which None is the blank. FirstWrite says which one it is; in a
-    notebook the cell counts as run, without a traceback, and the next cell goes on.
+    These are functions, or values of which None is the blank. FirstWrite says which one
+    it is; in a notebook the cell counts as run, without a traceback, and the next cell
+    goes on.
     """
     _end_cells_quietly()
     for exercise in exercises:
@@ -64,8 +74,8 @@ def _end_cells_quietly() -> None:
 def drag_circle() -> Any:
     """A unit circle on which anchor, positive and negative are dragged, with hinge and loss beside it.
 
-    It is an `IPython.display.HTML`, the last value of a cell, and works without a network and without a
-    kernel behind it, in JupyterLab, VS Code and Colab.
+    It is an `IPython.display.HTML`, the last value of a cell, and works without a
+    network and without a kernel behind it, in JupyterLab, VS Code and Colab.
     """
     from IPython.display import HTML
 

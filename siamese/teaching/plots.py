@@ -12,7 +12,8 @@ import numpy as np
 
 from siamese.nn.triplet import closest_negative
 
-# Far apart in lightness, so that they differ in grey too; line styles and hatches tell them apart again.
+# Far apart in lightness, so that they differ in grey too; line styles and hatches tell
+# them apart again.
 DARK = "#12436d"
 LIGHT = "#e8871e"
 GREY = "#6b6b6b"
@@ -54,7 +55,9 @@ def plot_losses(history: Mapping[str, Sequence[tuple[float, float]]], margin: fl
     """
     with new_picture() as figure:
         axes = figure.add_subplot()
-        axes.set_prop_cycle(color=[DARK, LIGHT, GREY, RED], linestyle=["-", "--", "-.", ":"])
+        axes.set_prop_cycle(
+            color=[DARK, LIGHT, GREY, RED], linestyle=["-", "--", "-.", ":"]
+        )
         for name, curve in history.items():
             axes.plot(*np.array(curve, float).T, label=name)
         axes.axhline(
@@ -73,12 +76,18 @@ def plot_losses(history: Mapping[str, Sequence[tuple[float, float]]], margin: fl
 def plot_scores(scores: Any, labels: Any, threshold: float):
     """Histograms of the scores of duplicates and of the others, each as a share of its own class.
 
-    Scores are float [n], labels bool or 0/1 [n]; a line stands at the threshold. A Matplotlib figure.
+    Scores are float [n], labels bool or 0/1 [n]; a line stands at the threshold. A
+    Matplotlib figure.
     """
     scores = np.asarray(scores)
     is_duplicate = np.asarray(labels, bool)
     edges = np.linspace(scores.min(), scores.max(), 41)
-    hatched = {"facecolor": "none", "hatch": "////", "linestyle": "--", "edgecolor": LIGHT}
+    hatched = {
+        "facecolor": "none",
+        "hatch": "////",
+        "linestyle": "--",
+        "edgecolor": LIGHT,
+    }
     filled = {"facecolor": DARK, "alpha": 0.45, "edgecolor": DARK}
     classes = (
         ("not duplicates", ~is_duplicate, hatched),
@@ -98,7 +107,11 @@ def plot_scores(scores: Any, labels: Any, threshold: float):
             )
         label = f"threshold {threshold:.3f}"
         axes.axvline(threshold, color="black", linewidth=1.4, label=label)
-        axes.set(title="Scores of both classes", xlabel="similarity", ylabel="share of the class")
+        axes.set(
+            title="Scores of both classes",
+            xlabel="similarity",
+            ylabel="share of the class",
+        )
         axes.margins(y=0.15)
         axes.legend()
     return figure
@@ -114,19 +127,22 @@ def plot_similarity_matrix(
 ):
     """The similarity matrix as a heat map, with each row's positive and its closest negative marked.
 
-    Positives stand in solid boxes; the negative that the loss takes as the closest has a dashed one
-    (none where a row has no allowed negative). The loss's own `closest_negative` chooses it. The result
-    is a Matplotlib figure.
+    Positives stand in solid boxes; the negative that the loss takes as the closest has
+    a dashed one (none where a row has no allowed negative). The loss's own
+    `closest_negative` chooses it. The result is a Matplotlib figure.
     """
     scores = np.asarray(scores, dtype=float)
     row_texts = _wrapped(rows)
     column_texts = _wrapped(columns)
-    lines = max((text.count("\n") + 1 for text in [*row_texts, *column_texts]), default=0)
+    lines = max(
+        (text.count("\n") + 1 for text in [*row_texts, *column_texts]), default=0
+    )
     side = max(3.4, max(0.55, 0.14 * lines) * len(scores))
     size = (side + 2, side + 2.4) if lines else (side, side + 0.8)
     with new_picture(*size) as figure:
         axes = figure.add_subplot()
-        # Pale colours, so that boxes and numbers stay visible: below 0 orange, above it violet.
+        # Pale colours, so that boxes and numbers stay visible: below 0 orange, above it
+        # violet.
         axes.imshow(scores, cmap="PuOr", vmin=-1.7, vmax=1.7)
         for (i, j), value in np.ndenumerate(scores):
             axes.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=9)
@@ -151,7 +167,9 @@ def _wrapped(texts: Sequence[str]) -> list[str]:
     return [textwrap.fill(text, 26).replace("$", r"\$") for text in texts]
 
 
-def _boxes(scores: np.ndarray, closest: str | None) -> dict[str, tuple[np.ndarray, dict]]:
+def _boxes(
+    scores: np.ndarray, closest: str | None
+) -> dict[str, tuple[np.ndarray, dict]]:
     """What to mark: name -> the cells, bool [batch, batch], and how the boxes look."""
     positive = np.eye(len(scores), dtype=bool)
     boxes = {"positive": (positive, POSITIVE_BOX)}

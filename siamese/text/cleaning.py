@@ -10,21 +10,28 @@ from collections import defaultdict
 from itertools import chain
 from typing import Literal
 
-LONGEST_TEXT = 1 << 18  # characters of a text with its tags; no model reads those after them
+LONGEST_TEXT = (
+    1 << 18
+)  # characters of a text with its tags; no model reads those after them
 
 # These patterns meet the texts of strangers, so their time must grow with the text's
-# length alone. Where two repetitions could share characters, the first is possessive (*+,
-# ++, ?+), and a tag ends before the next "<". Tags have patterns, too: of five parsers four
-# take quadratic time, and all of them read the "List<String>" of a post as a tag
-# (docs/topics/decisions.md).
+# length alone. Where two repetitions could share characters, the first is possessive
+# (*+, ++, ?+), and a tag ends before the next "<". Tags have patterns, too: of five
+# parsers four take quadratic time, and all of them read the "List<String>" of a post as
+# a tag (docs/topics/decisions.md).
 
-# Colours of a terminal, controls, soft hyphens, joiners, directions, fillers, variations, marks, tags.
+# Colours of a terminal, controls, soft hyphens, joiners, directions, fillers,
+# variations, marks, tags.
 _INVISIBLE = re.compile(
     "\x1b\\[[\\d;]*+[A-Za-z]|[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffc\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-_BREAK = re.compile("[\x0b\x1c-\x1f\x85\u2800]|_x000D_")  # as Word and Excel break lines: a blank
-_ENTITY = re.compile(r"&(?:amp;)*(#\d{1,7};|#[xX][0-9a-fA-F]{1,6};|[a-zA-Z][a-zA-Z0-9]{1,31};)")
+_BREAK = re.compile(
+    "[\x0b\x1c-\x1f\x85\u2800]|_x000D_"
+)  # as Word and Excel break lines: a blank
+_ENTITY = re.compile(
+    r"&(?:amp;)*(#\d{1,7};|#[xX][0-9a-fA-F]{1,6};|[a-zA-Z][a-zA-Z0-9]{1,31};)"
+)
 _INLINE = "a|abbr|b|big|cite|code|del|em|font|i|ins|kbd|mark|q|s|small|span|strike|strong|sub|sup|tt|u|wbr"
 _BLOCK = (
     "article|aside|blockquote|body|br|center|dd|details|div|dl|dt|figure|footer|h[1-6]|head|header|hr|html|"
@@ -43,8 +50,9 @@ _INLINE_TAG = re.compile(  # A page's head or style sheet goes with its text.
     r"|<(?:!doctype|\?xml|!\[)\b[^<>]*+>"
 )
 _BLOCK_TAG = re.compile(rf"</?(?:{_BLOCK}|{_OF_PAGE}){_ATTRIBUTES}", re.IGNORECASE)
-# Markup has an end tag, a tag of a block at the start, a break after a word, an attribute before a word, or
-# a comment that has words or touches some. A question about a tag, "what is <br> for?", has none of these.
+# Markup has an end tag, a tag of a block at the start, a break after a word, an
+# attribute before a word, or a comment that has words or touches some. A question about
+# a tag, "what is <br> for?", has none of these.
 _MARKUP = re.compile(
     rf"</(?:{_INLINE}|{_BLOCK}|script|style)\s*+>"
     rf"|\A\s*+<(?:{_BLOCK})(?:\s[^<>]*+)?+>"
@@ -74,7 +82,9 @@ _THANKS = re.compile(
 _LONGEST_THANKS = 100  # characters
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 _MANY = 30  # accents of one letter; no language writes so many
-_FOREIGN = re.compile(f"[^\x00-\u02ff\u2000-\u206f]{{{_MANY}}}")  # What has none has no such run.
+_FOREIGN = re.compile(
+    f"[^\x00-\u02ff\u2000-\u206f]{{{_MANY}}}"
+)  # What has none has no such run.
 _SHORT = 1_000  # characters, of which it does not matter how many are accents
 _STRAIGHT = str.maketrans(
     {
@@ -88,8 +98,8 @@ _STRAIGHT = str.maketrans(
 def cleaned(text: str, most: int = LONGEST_TEXT) -> str:
     """Text without invisible characters, HTML tags and entities, composed (NFC); letters and case stay.
 
-    Three words in capitals alone, or a long one, become a sentence: an encoder takes them for other words.
-    Of a longer text the first `most` characters count.
+    Three words in capitals alone, or a long one, become a sentence: an encoder takes
+    them for other words. Of a longer text the first `most` characters count.
     """
     if len(text) > most:
         text = beginning(text, most)
@@ -109,7 +119,9 @@ def cleaned(text: str, most: int = LONGEST_TEXT) -> str:
 
 def _is_seen(text: str) -> bool:
     """Whether a text of ASCII has no characters that `cleaned` takes out, or puts blanks for."""
-    printable = text.replace("\n", " ").replace("\r", " ").replace("\t", " ").isprintable()
+    printable = (
+        text.replace("\n", " ").replace("\r", " ").replace("\t", " ").isprintable()
+    )
     return printable and "_x000D_" not in text
 
 
@@ -133,8 +145,8 @@ def _without_tags(text: str) -> str:
 def normalized(text: str, form: Form) -> str:
     """`unicodedata.normalize` of a text to NFC or NFKC, in linear time.
 
-    Python sorts the accents of one letter by insertion: 80,000 of them take ten seconds.
-    Here a long run of accents is in order before Python sees it.
+    Python sorts the accents of one letter by insertion: 80,000 of them take ten
+    seconds. Here a long run of accents is in order before Python sees it.
     """
     if len(text) > _SHORT and not text.isascii() and _FOREIGN.search(text):
         apart: Form = "NFD" if form == "NFC" else "NFKD"

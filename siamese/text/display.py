@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 # Printed with every answer by an encoder's default threshold.
-NO_LABELS = (
-    "This threshold is a default, not fitted to labels; `siamese threshold` fits it to yours."
-)
+NO_LABELS = "This threshold is a default, not fitted to labels; `siamese threshold` fits it to yours."
 
-# What a terminal obeys, what turns the direction of writing, and what cannot be encoded.
-_HARM = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+# What a terminal obeys, what turns the direction of writing, and what cannot be
+# encoded.
+_HARM = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 # What text in lines and cells may well hold: breaks and right-to-left marks.
 LAYOUT = "\t\n\r\u061c\u200e\u200f\u2028\u2029" + "".join(
@@ -31,7 +32,9 @@ def harmless(text: Any, keep: str = "") -> str:
       'how \\x1b[31mfar?'
     """
     return _HARM.sub(
-        lambda found: found[0] if found[0] in keep else found[0].encode("unicode_escape").decode(),
+        lambda found: (
+            found[0] if found[0] in keep else found[0].encode("unicode_escape").decode()
+        ),
         str(text),
     )
 
@@ -45,7 +48,9 @@ def excel_cell(value: Any) -> Any:
 def csv_line(cells: Iterable[Any], delimiter: str = ",") -> str:
     """A record of CSV without a line end."""
     out = io.StringIO()
-    csv.writer(out, delimiter=delimiter).writerow(cells)  # It quotes a cell with a line break.
+    csv.writer(out, delimiter=delimiter).writerow(
+        cells
+    )  # It quotes a cell with a line break.
     return out.getvalue()[:-2].encode("utf-8", "replace").decode()
 
 

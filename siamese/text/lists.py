@@ -16,7 +16,11 @@ def arrow_values(column: Any) -> list:
     """The values of a column of pyarrow; a time that Python lacks (beyond the year 9999) as text."""
     try:
         return column.to_pylist()
-    except (ArithmeticError, ValueError, LookupError):  # One of pytz for an unknown time zone, too.
+    except (
+        ArithmeticError,
+        ValueError,
+        LookupError,
+    ):  # One of pytz for an unknown time zone, too.
         return list(map(arrow_value, column))
 
 
@@ -31,13 +35,18 @@ def arrow_value(scalar: Any) -> Any:
         if pyarrow.types.is_dictionary(kind):
             return arrow_value(scalar.value)
         if pyarrow.types.is_struct(kind):
-            return {kind.field(at).name: arrow_value(scalar[at]) for at in range(kind.num_fields)}
+            return {
+                kind.field(at).name: arrow_value(scalar[at])
+                for at in range(kind.num_fields)
+            }
         if pyarrow.types.is_nested(kind):  # lists, maps
             return list(map(arrow_value, scalar.values))
         if not pyarrow.types.is_temporal(kind):
             raise
     zone = ""
-    if pyarrow.types.is_timestamp(kind) and kind.tz:  # in UTC: its time zone may be unknown
+    if (
+        pyarrow.types.is_timestamp(kind) and kind.tz
+    ):  # in UTC: its time zone may be unknown
         scalar = scalar.cast(pyarrow.timestamp(kind.unit))
         zone = "Z"
     text = str(scalar.cast(pyarrow.string()))
@@ -59,10 +68,14 @@ def memory_columns(table: Any, name: str) -> tuple[list[str], list[list]]:
         raise DataError(f"{name} has several columns of one name: {', '.join(twice)}.")
     values = []
     for of in names:
-        expected = f"{name}: column {of!r} must be a list of values (of many tables give one)"
+        expected = (
+            f"{name}: column {of!r} must be a list of values (of many tables give one)"
+        )
         values.append(as_list(table[of], expected, DataError))
     if len(set(map(len, values))) > 1:
-        lengths = ", ".join(f"{of} {len(column):,}" for of, column in zip(names, values))
+        lengths = ", ".join(
+            f"{of} {len(column):,}" for of, column in zip(names, values)
+        )
         raise DataError(f"{name}: its columns have different lengths ({lengths}).")
     return list(map(str, names)), values
 
@@ -70,7 +83,8 @@ def memory_columns(table: Any, name: str) -> tuple[list[str], list[list]]:
 def text_list(texts: Any, function: str) -> list[str]:
     """Texts as a list; of a table of one column (a DataFrame, ...) its questions.
 
-    DataError for a value that is not text, or another table; ArgumentError for one text, or a set.
+    DataError for a value that is not text, or another table; ArgumentError for one
+    text, or a set.
     """
     if is_table(texts):
         what = f"{function}: the {type(texts).__name__}"
@@ -92,7 +106,9 @@ def text_list(texts: Any, function: str) -> list[str]:
     return texts
 
 
-def as_list(values: Any, expected: str, error: type[SiameseError] = ArgumentError) -> list:
+def as_list(
+    values: Any, expected: str, error: type[SiameseError] = ArgumentError
+) -> list:
     """Values in order, Python's own where they have a way to them; an error of what is `expected`."""
     is_one = isinstance(values, (str, bytes, set, frozenset)) or is_table(values)
     if is_one or not np.iterable(values):
@@ -104,4 +120,8 @@ def as_list(values: Any, expected: str, error: type[SiameseError] = ArgumentErro
 
 def is_table(value: Any) -> bool:
     """Whether a value is a table with columns: a dict of them, a DataFrame, a Dataset, ..."""
-    return isinstance(value, Mapping) or hasattr(value, "columns") or hasattr(value, "column_names")
+    return (
+        isinstance(value, Mapping)
+        or hasattr(value, "columns")
+        or hasattr(value, "column_names")
+    )

@@ -1,6 +1,7 @@
 """What a mail says itself: without greeting, sign-off, signature, and the mail that it answers.
 
-Each rule looks at one line, or at a few lines after it, so that the time grows with the length alone.
+Each rule looks at one line, or at a few lines after it, so that the time grows with the
+length alone.
 """
 
 from __future__ import annotations
@@ -57,8 +58,8 @@ _WROTE_BEFORE_NAME = re.compile(  # "Am 1. Mai 2026 um 10:00 schrieb B. Person:"
 def without_mail(text: str) -> str:
     """A mail's text without greeting, sign-off and what follows it, quoted mail and footers.
 
-    A text that is nothing else stays, a forwarded mail without its header. A postscript stays. A text of
-    one line, such as a plain question, loses a phone's footer at most.
+    A text that is nothing else stays, a forwarded mail without its header. A postscript
+    stays. A text of one line, such as a plain question, loses a phone's footer at most.
     """
     lines = text.splitlines()
     if len(lines) < 2:
@@ -68,7 +69,8 @@ def without_mail(text: str) -> str:
         return text
     if not _has_word(own):
         unquoted = [
-            line.lstrip("> \t") if line.lstrip().startswith(QUOTE) else line for line in lines
+            line.lstrip("> \t") if line.lstrip().startswith(QUOTE) else line
+            for line in lines
         ]
         own = _own_lines(unquoted) if unquoted != lines else lines
         own = own if _has_word(own) else lines
@@ -114,7 +116,9 @@ def _own_lines(lines: Sequence[str]) -> list[str]:
             continue
         is_signature = line in SIGNATURE_MARKS or _RULE.fullmatch(line)
         if has_text and (is_signature or _signs_off(phrase, lines, at)):
-            if line == "---" and not _is_signature(lines, at + 1):  # a rule between two parts
+            if line == "---" and not _is_signature(
+                lines, at + 1
+            ):  # a rule between two parts
                 own.append(lines[at])
                 at += 1
                 continue
@@ -140,7 +144,14 @@ def _opening(phrase: str, known: frozenset[str]) -> str | None:
         start = " ".join(words[:count])
         if start.rstrip(_ENDS) in known:
             rest = " ".join(words[count:])
-            has_mark = start[-1:] in ",.!;:-–—" or rest[:1] in ("-", "–", "—", "/", "(", "")
+            has_mark = start[-1:] in ",.!;:-–—" or rest[:1] in (
+                "-",
+                "–",
+                "—",
+                "/",
+                "(",
+                "",
+            )
             return rest if has_mark else f"\0{rest}"
     return None
 
@@ -169,7 +180,9 @@ def _signs_off(phrase: str, lines: Sequence[str], at: int) -> bool:
         if rest is None or "?" in phrase:
             continue
         names = rest.lstrip("\0").split()
-        if len(names) > MOST_NAMES or (rest.startswith("\0") and not _named(lines[at].strip())):
+        if len(names) > MOST_NAMES or (
+            rest.startswith("\0") and not _named(lines[at].strip())
+        ):
             continue
         return known is REGARDS or _is_signature(lines, at + 1)
     return False
@@ -202,7 +215,10 @@ def _postscript(lines: Sequence[str], start: int) -> int:
 
 
 def _quoted_head(lines: Sequence[str], at: int) -> int:
-    """How many lines introduce a quoted mail here: its header, "On ... wrote:", a separator; 0 for none."""
+    """How many lines introduce a quoted mail here: its header, "On ...
+
+    wrote:", a separator; 0 for none.
+    """
     line = lines[at].strip()
     following = lines[at + 1].strip() if at + 1 < len(lines) else ""
     if not line or len(line) > LONGEST_MARK:
@@ -231,7 +247,10 @@ def _separates(phrase: str) -> bool:
 
 
 def _attributes(phrase: str) -> bool:
-    """Whether a phrase introduces a quoted mail, such as "On 1 May 2026 B. Person wrote:"."""
+    """Whether a phrase introduces a quoted mail, such as "On 1 May 2026 B.
+
+    Person wrote:".
+    """
     has_date = "@" in phrase or any(map(str.isdigit, phrase))
     is_end = phrase.rstrip(":： ").endswith(_WROTE)
     return has_date and (is_end or _WROTE_BEFORE_NAME.match(phrase) is not None)

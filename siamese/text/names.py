@@ -67,7 +67,8 @@ beskrivelse|描述|内容|正文|內容|说明|詳細|説明|本文|내용|본�
 ID_NAMES = _names("""
 id|qid|question id|ticket|ticket id|issue key|post id|idx
 """)
-# These may count something else as well: they are ids only where no two rows have the same.
+# These may count something else as well: they are ids only where no two rows have the
+# same.
 LIKELY_ID_NAMES = _names("""
 ticket no|ticket number|ticket nr|ticket num|ticketnummer|issue id|issue number
 issue no|case id|case number|case no
@@ -116,7 +117,9 @@ def columns_named(names: Sequence[str], header: Sequence[str]) -> list[str]:
     """The columns of a header with one of some names, each once, in the order of the names."""
     columns = [column for column in dict.fromkeys(header) if is_named(column, names)]
     order = {normal_name(name): place for place, name in enumerate(names)}
-    return sorted(columns, key=lambda column: order.get(normal_name(column), len(order)))
+    return sorted(
+        columns, key=lambda column: order.get(normal_name(column), len(order))
+    )
 
 
 def question_columns(header: Sequence[str]) -> list[str]:

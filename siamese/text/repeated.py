@@ -50,7 +50,9 @@ class Repeated:
         """The text without what is repeated; one that is nothing else stays as it is."""
         rest = text
         if self.lines and has_lines(text):
-            rest = "\n".join(line for line in text.splitlines() if line_key(line) not in self.lines)
+            rest = "\n".join(
+                line for line in text.splitlines() if line_key(line) not in self.lines
+            )
             rest = rest if _has_words(rest) else text
         if self.before or self.after:
             bare = self._without_tags(rest)
@@ -82,11 +84,11 @@ class Repeated:
 def find_repeated(texts: Sequence[str]) -> Repeated:
     """What occurs in more than 1 % of at least 30 texts, the most frequent first.
 
-    Texts of several lines are as `plain_lines` has them. Lines are equal but for case, blanks and digits. A
-    line counts once for each text; a text of one line does not count: a question that many people ask is
-    no signature. Nor does a line that is all that most of its texts would have left. Tags before and
-    after titles, "[Bug][Release 7] ...", count likewise; one that most texts have is repeated in a short
-    list, too.
+    Texts of several lines are as `plain_lines` has them. Lines are equal but for case,
+    blanks and digits. A line counts once for each text; a text of one line does not
+    count: a question that many people ask is no signature. Nor does a line that is all
+    that most of its texts would have left. Tags before and after titles, "[Bug][Release
+    7] ...", count likewise; one that most texts have is repeated in a short list, too.
     """
     return Repeated(_repeated_lines(texts), *_repeated_tags(texts))
 
@@ -120,7 +122,13 @@ def _repeated_tags(texts: Sequence[str]) -> tuple[dict[str, int], dict[str, int]
         for text in texts:
             if not has_lines(text):
                 counts.update({key for key, _ in tags(text)})
-        both.append({k: n for k, n in counts.most_common() if _is_repeated_tag(k, n, len(texts))})
+        both.append(
+            {
+                k: n
+                for k, n in counts.most_common()
+                if _is_repeated_tag(k, n, len(texts))
+            }
+        )
     return both[0], both[1]
 
 
@@ -150,11 +158,16 @@ def tags_before(text: str) -> Iterable[tuple[str, int]]:
     """The tags at a text's start, "[Bug]" or "Name:", each as its key and where it ends."""
     start = 0
     for _ in range(MOST_TAGS):
-        tag = _BRACKETS.match(text, start) or _NAME.match(text, start, start + LONGEST_TAG)
+        tag = _BRACKETS.match(text, start) or _NAME.match(
+            text, start, start + LONGEST_TAG
+        )
         if not tag or tag.end() >= len(text):
             return
         start = tag.end()
-        yield " ".join(_masked(tag[1]).split()) + (":" if tag.re is _NAME else ""), start
+        yield (
+            " ".join(_masked(tag[1]).split()) + (":" if tag.re is _NAME else ""),
+            start,
+        )
 
 
 def tags_after(text: str) -> Iterable[tuple[str, int]]:
@@ -219,9 +232,12 @@ def repetition_note(
 
 def _named(noun: str, counts: dict[str, int], examples: dict[str, str]) -> str:
     shown = [
-        f"{examples.get(key, key)[:SHOWN]!r} ({count:,})" for key, count in [*counts.items()][:3]
+        f"{examples.get(key, key)[:SHOWN]!r} ({count:,})"
+        for key, count in [*counts.items()][:3]
     ]
-    return f"{len(counts):,} {noun}{'s' * (len(counts) > 1)}, such as {', '.join(shown)}"
+    return (
+        f"{len(counts):,} {noun}{'s' * (len(counts) > 1)}, such as {', '.join(shown)}"
+    )
 
 
 def _examples(lines: dict[str, int], texts: Sequence[str]) -> dict[str, str]:

@@ -26,8 +26,9 @@ PAD, PAD_ID = "<PAD>", 1
 class Vocabulary(Mapping):
     """The course's numbering of words: unknown 0, ``<PAD>`` 1, then words in order of first appearance.
 
-    Frozen: ``vocab[word]`` is 0 for an unknown word and never enters it, so it can stand where the course
-    uses ``defaultdict(lambda: 0)``. ``in``, ``len``, ``get`` and iteration know the known words only.
+    Frozen: ``vocab[word]`` is 0 for an unknown word and never enters it, so it can
+    stand where the course uses ``defaultdict(lambda: 0)``. ``in``, ``len``, ``get`` and
+    iteration know the known words only.
 
     Args:
       words: the known words by id, from ``<PAD>`` on, which may be left out; repeated words are skipped.
@@ -37,7 +38,8 @@ class Vocabulary(Mapping):
         a word's CRC-32, so that two different unknown words are seldom taken for one (feature hashing,
         Weinberger et al. 2009, arXiv:0902.2206). 0: all of them are 0.
 
-    ArgumentError where `words` is a str or holds something else, or `unknown_ids` is not a whole number.
+    ArgumentError where `words` is a str or holds something else, or `unknown_ids` is
+    not a whole number.
 
     Example:
       >>> vocab = Vocabulary.from_pairs([["What", "is", "it", "?"]], [["Is", "it", "?"]])
@@ -56,16 +58,21 @@ class Vocabulary(Mapping):
         whole_number(self.unknown_ids, "unknown_ids", 0)
         words = tuple(dict.fromkeys([PAD, *_checked_words(self.words)]))
         object.__setattr__(self, "words", words)
-        object.__setattr__(self, "_ids", dict(zip(words, range(PAD_ID, len(words) + 1))))
+        object.__setattr__(
+            self, "_ids", dict(zip(words, range(PAD_ID, len(words) + 1)))
+        )
 
     @classmethod
     def from_pairs(
-        cls, tokens1: Iterable[Sequence[str]], tokens2: Iterable[Sequence[str]], **options: Any
+        cls,
+        tokens1: Iterable[Sequence[str]],
+        tokens2: Iterable[Sequence[str]],
+        **options: Any,
     ) -> Vocabulary:
         """Numbers the words of training pairs as the course does: pair by pair, question 1 first.
 
-        `options` are those of `from_counts`. ArgumentError where the two sides differ in length, or a
-        question is text, not tokens.
+        `options` are those of `from_counts`. ArgumentError where the two sides differ
+        in length, or a question is text, not tokens.
         """
         tokens1, tokens2 = list(tokens1), list(tokens2)
         if len(tokens1) != len(tokens2):
@@ -77,17 +84,25 @@ class Vocabulary(Mapping):
 
     @classmethod
     def from_counts(
-        cls, counts: Mapping[str, int], *, folded: bool = False, min_count: int = 1, **options: Any
+        cls,
+        counts: Mapping[str, int],
+        *,
+        folded: bool = False,
+        min_count: int = 1,
+        **options: Any,
     ) -> Vocabulary:
         """Numbers the words of `counts`, word -> times seen, in its order.
 
-        With `folded` words are folded and counted so; words seen fewer than `min_count` times are left out.
+        With `folded` words are folded and counted so; words seen fewer than `min_count`
+        times are left out.
         """
         whole_number(min_count, "min_count", 1)
         sums: Counter[str] = Counter()
         for word, count in counts.items():
             sums[_folded(word) if folded else word] += count
-        return cls([word for word in sums if sums[word] >= min_count], folded=folded, **options)
+        return cls(
+            [word for word in sums if sums[word] >= min_count], folded=folded, **options
+        )
 
     @property
     def size(self) -> int:
@@ -96,7 +111,9 @@ class Vocabulary(Mapping):
 
     def __getitem__(self, word: str) -> int:
         if not isinstance(word, str):
-            raise ArgumentError(f"A vocabulary is asked for a word (str), not {word!r}.")
+            raise ArgumentError(
+                f"A vocabulary is asked for a word (str), not {word!r}."
+            )
         word = self._fold(word)
         if word in self._ids or not self.unknown_ids:
             return self._ids.get(word, UNKNOWN_ID)
@@ -105,7 +122,11 @@ class Vocabulary(Mapping):
 
     def get(self, word: Any, default: Any = None) -> Any:
         """The id of a known word, else `default`."""
-        return self._ids.get(self._fold(word), default) if isinstance(word, str) else default
+        return (
+            self._ids.get(self._fold(word), default)
+            if isinstance(word, str)
+            else default
+        )
 
     def __contains__(self, word: object) -> bool:
         return isinstance(word, str) and self._fold(word) in self._ids
@@ -129,14 +150,20 @@ class Vocabulary(Mapping):
 
     def encode(self, question: str | Iterable[str]) -> list[int]:
         """The ids of a question's tokens, ``vocab[word]`` of each; text is read and tokenized first."""
-        words = word_tokenize(self.read(question)) if isinstance(question, str) else question
+        words = (
+            word_tokenize(self.read(question))
+            if isinstance(question, str)
+            else question
+        )
         return word_ids(words, self)
 
 
 def _checked_words(words: Iterable[str]) -> list[str]:
     """The words as a list; a str would pass for a sequence of one-letter words."""
     if isinstance(words, (str, bytes)):
-        raise ArgumentError(f"{words[:40]!r} is no list of tokens; call word_tokenize on it.")
+        raise ArgumentError(
+            f"{words[:40]!r} is no list of tokens; call word_tokenize on it."
+        )
     words = list(words)
     for word in words:
         if not isinstance(word, str):
@@ -161,7 +188,9 @@ class TokenizedQuestions:
     ids: Ragged  # int32, one row for each distinct question; ``words[id]`` is the token
     rows: np.ndarray  # int64 [questions]: the row in `ids` of each question
 
-    def vocabulary(self, rows1: np.ndarray, rows2: np.ndarray, **options: Any) -> Vocabulary:
+    def vocabulary(
+        self, rows1: np.ndarray, rows2: np.ndarray, **options: Any
+    ) -> Vocabulary:
         """`Vocabulary.from_pairs` of training pairs, int [pairs] each: the rows in `ids` of their sides."""
         pairs = np.stack([rows1, rows2], axis=1).ravel()  # q1, q2, q1, q2, ...
         in_order = map(self.words.__getitem__, self.ids.take(pairs).values.tolist())
@@ -186,10 +215,17 @@ def tokenize_questions(
     rows = [places.setdefault(question, len(places)) for question in questions]
     numbers: dict[str, int] = {}  # of the distinct words, in order of first appearance
     ids = []
-    with progress_bar(len(places), "tokenizing", "questions", quiet=not progress) as bar:
+    with progress_bar(
+        len(places), "tokenizing", "questions", quiet=not progress
+    ) as bar:
         for text in places:
             ids.append(
-                [numbers.setdefault(word, len(numbers)) for word in word_tokenize(text)[:most]]
+                [
+                    numbers.setdefault(word, len(numbers))
+                    for word in word_tokenize(text)[:most]
+                ]
             )
             bar.update()
-    return TokenizedQuestions(list(numbers), Ragged.from_lists(ids), np.asarray(rows, np.int64))
+    return TokenizedQuestions(
+        list(numbers), Ragged.from_lists(ids), np.asarray(rows, np.int64)
+    )

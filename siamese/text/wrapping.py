@@ -1,19 +1,28 @@
 """A question without what a program put around it: Markdown, Jira, BBCode, ticket and list numbers.
 
-Undone are only marks that wrap whole words, a fence, a link, and a mark or number in front of a
-sentence; a question about marks ("What does **bold** mean in Markdown?", "2*3*4", "__init__") stays to
-the letter. Every pattern is possessive or bounded, so that the time grows with the length alone.
+Undone are only marks that wrap whole words, a fence, a link, and a mark or number in
+front of a sentence; a question about marks ("What does **bold** mean in Markdown?",
+"2*3*4", "__init__") stays to the letter. Every pattern is possessive or bounded, so
+that the time grows with the length alone.
 """
 
 from __future__ import annotations
 
 import re
 
-from siamese.text.cleaning import LONGEST_TEXT, beginning, cleaned, has_words, without_greeting
+from siamese.text.cleaning import (
+    LONGEST_TEXT,
+    beginning,
+    cleaned,
+    has_words,
+    without_greeting,
+)
 from siamese.text.mail import without_mail
 from siamese.text.phrases import NO_PROJECTS, QUESTION_STARTS
 
-LONGEST_QUESTION = 500  # characters; what comes later says nothing about marks before it
+LONGEST_QUESTION = (
+    500  # characters; what comes later says nothing about marks before it
+)
 LEAST_LINES = 3  # of a text with a block
 LEAST_WORDS = 3  # beside it
 LAYERS = 6  # marks in marks that are undone, such as "# **[SUP-1] ...**"
@@ -24,7 +33,9 @@ _URL = r"(?:https?://|www\.|mailto:|/|#)[^\s()<>\[\]|]*+"
 # Only a text with a mark in it, at its end or at its start can be wrapped.
 _MARK = re.compile(r"[*_~`\[{|=]")
 _ENDS = ("]", ")", ">", '"', "”")
-_START = re.compile(r"\s*+(?:[^\w\s]|\d|[^\W\d]++(?:[^\w\s']|\d| ?[#\d:]| [-–—]| n[or]\.? ?\d))")
+_START = re.compile(
+    r"\s*+(?:[^\w\s]|\d|[^\W\d]++(?:[^\w\s']|\d| ?[#\d:]| [-–—]| n[or]\.? ?\d))"
+)
 # Words of a question that is about marks.
 _ABOUT = re.compile(
     r"\b(?:markdown|markup|mark-up|jira|bbcode|wiki|wikitext|textile|restructuredtext|asciidoc|html|latex|"
@@ -35,15 +46,37 @@ _ABOUT = re.compile(
     r"means?|meaning|bedeutet?|heißt|signifie|significa|betekent)\b",
     re.IGNORECASE,
 )
-_MARKS = ("***", "**", "*", "___", "__", "_", "~~", "```", "``", "`", "'''", "''", "==", "++", "||")
+_MARKS = (
+    "***",
+    "**",
+    "*",
+    "___",
+    "__",
+    "_",
+    "~~",
+    "```",
+    "``",
+    "`",
+    "'''",
+    "''",
+    "==",
+    "++",
+    "||",
+)
 _ENCLOSED = {"(": ")", "[": "]", "“": "”", "„": "“", "«": "»", '"': '"'}
-_UNDERLINE = re.compile(r"(?<=\S)[ \t]{0,3}+\r?+\n(?:={3,}+|-{3,}+|~{3,}+)[ \t]*+(?=\r?+\n|\Z)")
-_BOLD = re.compile(r"(?<![\w*\\])\*\*(?=[^\W_])([^*\n]{1,300}+)(?<=[\w.?!:)])\*\*(?![\w*])")
+_UNDERLINE = re.compile(
+    r"(?<=\S)[ \t]{0,3}+\r?+\n(?:={3,}+|-{3,}+|~{3,}+)[ \t]*+(?=\r?+\n|\Z)"
+)
+_BOLD = re.compile(
+    r"(?<![\w*\\])\*\*(?=[^\W_])([^*\n]{1,300}+)(?<=[\w.?!:)])\*\*(?![\w*])"
+)
 _LINK = re.compile(
     rf"!?+\[([^\[\]\n]{{1,500}}+)\]\(<?+{_URL}>?+(?:\s++\"[^\"\n]{{0,200}}+\")?+\s*+\)"
 )
 _NAMED_LINK = re.compile(r"\A\[([^\[\]\n]{3,500}+)\]\[[^\[\]\n]{0,50}+\]\Z")
-_JIRA_LINK = re.compile(rf"\[([^\[\]|\n]{{1,500}}+)\|{_URL}(?:\|[^\[\]|\n]{{0,50}}+)?+\]")
+_JIRA_LINK = re.compile(
+    rf"\[([^\[\]|\n]{{1,500}}+)\|{_URL}(?:\|[^\[\]|\n]{{0,50}}+)?+\]"
+)
 _RST_LINK = re.compile(rf"\A`([^`<>\n]{{1,500}}+)\s<{_URL}>`__?+\Z")
 _ANGLE = re.compile(r"\s++[(<]https?://[^\s()<>]*+[)>]\Z")
 _WIKI_LINK = re.compile(r"\A\[\[(?:[^\[\]|\n]{1,300}+\|)?+([^\[\]|\n]{1,500}+)\]\]\Z")
@@ -51,13 +84,17 @@ _BB_NAMES = (
     "b|i|u|s|code|quote|url|color|colour|size|font|center|left|right|justify|list|h[1-6]|spoiler|indent|pre|"
     "strong|em|table|tr|td|tt|noparse|highlight|email|php|title|question"
 )
-_BB_TAG = re.compile(rf"\[(/?+)({_BB_NAMES})(?:=[^\[\]\n]{{0,200}}+)?+\]", re.IGNORECASE)
+_BB_TAG = re.compile(
+    rf"\[(/?+)({_BB_NAMES})(?:=[^\[\]\n]{{0,200}}+)?+\]", re.IGNORECASE
+)
 _JIRA_TAG = re.compile(
     r"\{(?:(code|noformat|quote|panel|color|info|note|tip|warning|expand)(?:[:=][^{}\n]{0,100}+)?+)\}",
     re.IGNORECASE,
 )
 _MONOSPACE = re.compile(r"\{\{([^{}\n]{1,300}+)\}\}")
-_BLOCK = re.compile(r"(?:(`{3}|~{3})[`~]*+[^`\n]{0,80}|\{(code|noformat)(?::[^{}\n]{0,80})?\})")
+_BLOCK = re.compile(
+    r"(?:(`{3}|~{3})[`~]*+[^`\n]{0,80}|\{(code|noformat)(?::[^{}\n]{0,80})?\})"
+)
 _OUTPUT = re.compile(
     r"Traceback \(most recent call last\):|File \"[^\"]{1,300}+\", line \d|Caused by: |\.{3} \d+ more\b|"
     r"at (?:async )?[\w.$<>/]{3,200}+ ?\(|[\[(]?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|"
@@ -70,7 +107,8 @@ _IN_FRONT = re.compile(
     r"\[[ xX]?\]\s++|"
     r"(?:h[1-6]|bq|p)\.\s++|\|\s++|!{1,2}+\s++)(?=[\W_]{0,6}[^\W\d_])"
 )
-# Not a year: "1. ", "2) ", "(3) ", "4.1 ", "Q5: ", "Question 6: " before a word that begins a question.
+# Not a year: "1. ", "2) ", "(3) ", "4.1 ", "Q5: ", "Question 6: " before a word that
+# begins a question.
 _NUMBER = re.compile(
     r"\A(?!(?:19|20)\d\d\b)(?:\(?+\d{1,4}+(?:\.\d{1,3}+)*+(?:[.)]{1,2}+|\s?[\-–—]|(?<=\.\d)|(?<=\.\d\d))|[a-z]\)|"
     r"(?:q|faq|question|frage|pregunta|domanda|pergunta|vraag|pytanie|вопрос|soru|pertanyaan|"
@@ -185,7 +223,11 @@ def unwrapped(text: str) -> str:
         bare = remove(inner).strip()
         inner = bare if has_words(bare) else inner
     bare = _without_tags(inner).strip()
-    if bare != inner and has_words(bare) and not _ABOUT.search(whole, 0, LONGEST_QUESTION):
+    if (
+        bare != inner
+        and has_words(bare)
+        and not _ABOUT.search(whole, 0, LONGEST_QUESTION)
+    ):
         inner = bare
     return inner if inner != whole and has_words(inner) else text
 
@@ -226,7 +268,11 @@ def _is_start(rest: str) -> bool:
     """Whether a word stands here that begins a question or a statement, marks before it aside."""
     word = rest.lstrip("*_~`'\"[{(#>¿¡ ").split(" ", 1)[0].rstrip(",.:?!*_")
     word = word.partition("'")[0] if word.casefold() not in QUESTION_STARTS else word
-    return word.casefold() in QUESTION_STARTS or word in _STARTS_IN_CAPITALS or word[:1] > "\u2e7f"
+    return (
+        word.casefold() in QUESTION_STARTS
+        or word in _STARTS_IN_CAPITALS
+        or word[:1] > "\u2e7f"
+    )
 
 
 def _without_fence(text: str) -> str:
@@ -255,7 +301,9 @@ def _without_tags(text: str) -> str:
     if "{" in text:
         text = _without_pairs(text, _JIRA_TAG)
         monospace = _MONOSPACE.fullmatch(text)
-        text = monospace[1] if monospace and _is_sentence(monospace[1].strip()) else text
+        text = (
+            monospace[1] if monospace and _is_sentence(monospace[1].strip()) else text
+        )
     return _BOLD.sub(r"\1", text) if "**" in text else text
 
 
@@ -273,7 +321,9 @@ def _without_pairs(text: str, tag: re.Pattern[str]) -> str:
             matches = matches[: len(matches) // 2 * 2]  # One without an end is text.
             opening = matches[::2]
         if opening and 2 * len(opening) == len(matches):
-            is_tight = all(text[m.end() : m.end() + 1] not in ("", " ", ",", ".") for m in opening)
+            is_tight = all(
+                text[m.end() : m.end() + 1] not in ("", " ", ",", ".") for m in opening
+            )
             if is_tight:
                 cuts += [match.span() for match in matches]
     if not cuts:
@@ -292,7 +342,10 @@ def _without_outer_marks(text: str) -> str:
             # A question mark may stand behind the mark.
             end = len(text.rstrip("?!.")) if not text.endswith(mark) else len(text)
             inside = text[size : end - size]
-            is_pair = text.startswith(mark, end - size) and mark[0] not in (inside[:1], inside[-1:])
+            is_pair = text.startswith(mark, end - size) and mark[0] not in (
+                inside[:1],
+                inside[-1:],
+            )
             if is_pair and mark not in inside and _is_sentence(inside):
                 return inside + text[end:]
     if _ENCLOSED.get(text[0]) == text[-1] and text[-2:-1] in ("?", "!", "."):

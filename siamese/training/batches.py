@@ -1,10 +1,11 @@
 """PairBatches: batches of duplicates with little padding, and the plan of an epoch.
 
-A pair's length is that of its longer question. An epoch visits the pairs in a random order, a window
-at a time. Each pair joins the pending pairs of its length's bucket; a bucket with a whole batch of them
-gives one. The batches of a window are shuffled. The pairs that are pending after the last window form
-batches across buckets, longest pairs first; only these few batches are padded by more than the distance to
-a bucket's length. Pairs that do not fill a batch are left out, other ones each epoch.
+A pair's length is that of its longer question. An epoch visits the pairs in a random
+order, a window at a time. Each pair joins the pending pairs of its length's bucket; a
+bucket with a whole batch of them gives one. The batches of a window are shuffled. The
+pairs that are pending after the last window form batches across buckets, longest pairs
+first; only these few batches are padded by more than the distance to a bucket's length.
+Pairs that do not fill a batch are left out, other ones each epoch.
 """
 
 from __future__ import annotations
@@ -33,10 +34,11 @@ NO_PAIRS = np.zeros(0, dtype=np.int64)
 class PairBatches(Iterator):
     """Endless batches of duplicate pairs, each epoch in a new order, every pair at most once an epoch.
 
-    Pairs are bucketed by the length of their longer question, so a batch holds few padding tokens, and
-    padded to a few lengths chosen from the data, so few shapes are compiled: a length for eight batches of
-    an epoch, at least 2 and at most 14, of topic blocks 6. Questions of like length are duplicates of each
-    other more often than questions at random: give `clusters`, so that none is taken for a negative.
+    Pairs are bucketed by the length of their longer question, so a batch holds few
+    padding tokens, and padded to a few lengths chosen from the data, so few shapes are
+    compiled: a length for eight batches of an epoch, at least 2 and at most 14, of
+    topic blocks 6. Questions of like length are duplicates of each other more often
+    than questions at random: give `clusters`, so that none is taken for a negative.
 
     Args:
       q1: the first questions' token ids: Ragged, or lists of integers.
@@ -118,7 +120,9 @@ class PairBatches(Iterator):
     def _checked_clusters(self, clusters: Any) -> np.ndarray:
         array = np.asarray(clusters)
         if array.shape != (2, self.pairs) or array.dtype.kind not in "iu":
-            raise DataError(f"clusters must be integers, [2, {self.pairs}], one of each question.")
+            raise DataError(
+                f"clusters must be integers, [2, {self.pairs}], one of each question."
+            )
         return array
 
     def _fields(self) -> list[str]:
@@ -133,7 +137,9 @@ class PairBatches(Iterator):
         if self._planned is None:
             self._planned = self._plan()
             done = self._planned[: self._batch]
-            self._turns = Counter(batch.bucket for batch in done)  # of each length so far
+            self._turns = Counter(
+                batch.bucket for batch in done
+            )  # of each length so far
         batch = self._planned[self._batch]
         arrays = list(self._pairs.padded(batch, self.lengths))
         if self._clusters is not None:
@@ -192,7 +198,9 @@ class Pairs:
         offsets = np.append(one.offsets, two.offsets[1:] + len(one.values))
         self.table = Ragged(values, offsets)
         self.rows = np.arange(2 * len(one)).reshape(2, -1)  # each pair's two questions
-        self.lengths = self.table.lengths[self.rows].max(axis=0)  # of the longer question
+        self.lengths = self.table.lengths[self.rows].max(
+            axis=0
+        )  # of the longer question
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -200,24 +208,31 @@ class Pairs:
     def padded(self, batch: PlannedBatch, lengths: np.ndarray) -> np.ndarray:
         """Both sides of a batch's pairs, int32 [2, batch, length], padded behind each question's end."""
         length = int(lengths[batch.bucket])
-        return self.table.padded(sides(self.rows, batch).ravel(), length).reshape(2, -1, length)
+        return self.table.padded(sides(self.rows, batch).ravel(), length).reshape(
+            2, -1, length
+        )
 
 
 class LabelledPairs(Pairs):
     """Labelled pairs, drawn by length to go with the batches of each length.
 
-    Every epoch draws each length's pairs in a new random order, again and again as needed. A length
-    with fewer pairs than are drawn at a time also takes those of the shorter lengths, and of the
-    longer where even these are too few. `size` pairs are drawn with each batch, whose length is one of
-    `lengths`, int64 [buckets], or that of the longest labelled pair.
+    Every epoch draws each length's pairs in a new random order, again and again as
+    needed. A length with fewer pairs than are drawn at a time also takes those of the
+    shorter lengths, and of the longer where even these are too few. `size` pairs are
+    drawn with each batch, whose length is one of `lengths`, int64 [buckets], or that of
+    the longest labelled pair.
     """
 
-    def __init__(self, q1: Any, q2: Any, is_duplicate: Any, size: int, lengths: np.ndarray):
+    def __init__(
+        self, q1: Any, q2: Any, is_duplicate: Any, size: int, lengths: np.ndarray
+    ):
         self.size = whole_number(size, "pair_batch_size", 1)
         super().__init__(q1, q2, name="labelled ")
         labels = check_labels(is_duplicate, "labelled is_duplicate")
         if len(labels) != len(self):
-            raise DataError(f"There are {len(self)} labelled pairs, and {len(labels)} labels.")
+            raise DataError(
+                f"There are {len(self)} labelled pairs, and {len(labels)} labels."
+            )
         self.labels = labels.astype(np.int32)
         longest = self.lengths.max()
         if longest > lengths[-1]:
@@ -226,7 +241,8 @@ class LabelledPairs(Pairs):
         buckets = np.searchsorted(lengths, self.lengths)
         # For each bucket the pairs to draw from, and the bucket of the longest of them.
         self._pools = [
-            _pool(buckets, bucket, min(self.size, len(self))) for bucket in range(len(lengths))
+            _pool(buckets, bucket, min(self.size, len(self)))
+            for bucket in range(len(lengths))
         ]
         self._order = functools.lru_cache(maxsize=len(lengths))(self._new_order)
 
@@ -234,7 +250,9 @@ class LabelledPairs(Pairs):
         draw = np.random.default_rng([seed, epoch, LABELLED, bucket, number])
         return draw.permutation(self._pools[bucket][0])
 
-    def draw(self, seed: int, epoch: int, bucket: int, turn: int) -> tuple[np.ndarray, ...]:
+    def draw(
+        self, seed: int, epoch: int, bucket: int, turn: int
+    ) -> tuple[np.ndarray, ...]:
         """Those of batch number `turn` of a bucket: q1, q2, int32 [size, length], is_duplicate [size]."""
         pool, longest = self._pools[bucket]
         start = turn * self.size
@@ -242,7 +260,10 @@ class LabelledPairs(Pairs):
         # The pool is gone through in one order after another.
         first = start // len(pool)
         last = (end - 1) // len(pool)
-        orders = [self._order(seed, epoch, bucket, number) for number in range(first, last + 1)]
+        orders = [
+            self._order(seed, epoch, bucket, number)
+            for number in range(first, last + 1)
+        ]
         pairs = np.concatenate(orders)[start - first * len(pool) :][: self.size]
         q1, q2 = self.padded(PlannedBatch(pairs, longest), self.batch_lengths)
         return q1, q2, self.labels[pairs]
@@ -268,7 +289,11 @@ def _pool(buckets: np.ndarray, bucket: int, least: int) -> tuple[np.ndarray, int
 def sides(columns: np.ndarray, batch: PlannedBatch) -> np.ndarray:
     """The batch's part of ``columns`` [2, pairs], the sides of its swapped pairs exchanged."""
     chosen = columns.take(batch.pairs, axis=1)
-    return chosen if batch.swapped is None else np.where(batch.swapped, chosen[::-1], chosen)
+    return (
+        chosen
+        if batch.swapped is None
+        else np.where(batch.swapped, chosen[::-1], chosen)
+    )
 
 
 # ---- The plan of an epoch ----
@@ -295,12 +320,17 @@ def plan_epoch(
 ) -> list[PlannedBatch]:
     """The batches of an epoch, in order; the same arguments give the same batches."""
     # A small integer type is sorted by radix, several times faster.
-    buckets = np.searchsorted(lengths, np.arange(lengths[-1] + 1)).astype(np.uint16)[pair_lengths]
-    # The last pairs of the epoch's order are left out before lengths matter: no length is always missing.
+    buckets = np.searchsorted(lengths, np.arange(lengths[-1] + 1)).astype(np.uint16)[
+        pair_lengths
+    ]
+    # The last pairs of the epoch's order are left out before lengths matter: no length
+    # is always missing.
     count = len(pair_lengths) // batch_size * batch_size
     windows = _windows(len(pair_lengths), count, window, block, seed, epoch)
     groups = []
-    for number, batches in enumerate(_bucketed(windows, buckets, len(lengths), batch_size)):
+    for number, batches in enumerate(
+        _bucketed(windows, buckets, len(lengths), batch_size)
+    ):
         draw = np.random.default_rng([seed, epoch, EMISSION, number])
         if batches:
             groups.append([batches[place] for place in draw.permutation(len(batches))])
@@ -331,7 +361,8 @@ def _bucketed(
 ) -> Iterator[list[PlannedBatch]]:
     """The batches of each window's pairs, by bucket; last those of the pairs left over.
 
-    `buckets`, uint16 [pairs], are those of all pairs, `count` is how many buckets there are.
+    `buckets`, uint16 [pairs], are those of all pairs, `count` is how many buckets there
+    are.
     """
     pending = [NO_PAIRS] * count  # pairs of each bucket that wait for a whole batch
     for pairs in windows:
@@ -350,7 +381,9 @@ def _bucketed(
     yield [PlannedBatch(part, int(buckets[part].max())) for part in rest]
 
 
-def _swapped(groups: list[list[PlannedBatch]], seed: int, epoch: int) -> list[PlannedBatch]:
+def _swapped(
+    groups: list[list[PlannedBatch]], seed: int, epoch: int
+) -> list[PlannedBatch]:
     """The groups' batches, one after the other, with the pairs that change sides, drawn by group."""
     batches: list[PlannedBatch] = []
     for group in groups:
@@ -364,9 +397,10 @@ def _swapped(groups: list[list[PlannedBatch]], seed: int, epoch: int) -> list[Pl
 def choose_lengths(histogram: np.ndarray, count: int) -> np.ndarray:
     """The batch lengths that pad a set of pairs least, by dynamic programming over the lengths that occur.
 
-    Every pair is padded to the first length at or above its own. The histogram, integers [longest + 1],
-    says how many pairs have each length. The result is int64 [<= count], rising, up to the longest length
-    that occurs; XLA compiles so many shapes.
+    Every pair is padded to the first length at or above its own. The histogram,
+    integers [longest + 1], says how many pairs have each length. The result is int64
+    [<= count], rising, up to the longest length that occurs; XLA compiles so many
+    shapes.
 
     Example:
       >>> choose_lengths(np.bincount([3, 3, 3, 4, 9, 9]), count=2).tolist()
@@ -378,7 +412,9 @@ def choose_lengths(histogram: np.ndarray, count: int) -> np.ndarray:
     # bucket[j, i]: the cells of a bucket of the lengths after number j up to number i.
     bucket = occurring * np.subtract(up_to, up_to[:, None], dtype=np.float64)
     bucket[np.tril_indices(size)] = np.inf
-    cells = occurring * up_to.astype(np.float64)  # of all lengths up to number i, in one bucket
+    cells = occurring * up_to.astype(
+        np.float64
+    )  # of all lengths up to number i, in one bucket
     choices = []  # for each further bucket: the number before its first length
     for _ in range(min(count, size) - 1):
         options = cells[:, None] + bucket

@@ -15,7 +15,9 @@ _BOOLEANS = {"true": True, "false": False}
 _BOUNDS = {"at least": operator.ge, "above": operator.gt, "below": operator.lt}
 
 
-def _choice(default: Any, help: str, *, least=None, above=None, below=None, **needs: Any) -> Any:
+def _choice(
+    default: Any, help: str, *, least=None, above=None, below=None, **needs: Any
+) -> Any:
     """A field with its bounds, or with a tuple of accepted values, the default first.
 
     Where it is not the default, the other fields must be as `needs` says.
@@ -44,33 +46,61 @@ class TrainConfig:
         "train a head on this frozen encoder, such as use; empty: an LSTM tower",
         batches="bucketed",
     )
-    folded: bool = _choice(False, "fold case, quotes, Unicode forms and markup of texts")
-    vocabulary: str = _choice(("duplicates", "all"), "training pairs whose words have embeddings")
+    folded: bool = _choice(
+        False, "fold case, quotes, Unicode forms and markup of texts"
+    )
+    vocabulary: str = _choice(
+        ("duplicates", "all"), "training pairs whose words have embeddings"
+    )
     min_count: int = _choice(1, "leave out words seen fewer times in training", least=1)
     unknown_ids: int = _choice(
         0, "embeddings of unknown words; 0: they share one", least=0, below=10**7
     )
-    d_model: int = _choice(128, "size of embedding and LSTM's state", least=1, below=10_000)
-    mask_padding: bool = _choice(False, "leave padding out of the LSTM and the mean")
-    bidirectional: bool = _choice(False, "a second LSTM reads each question from its end")
-    lstm_bias: str = _choice(("all_gates", "forget_gate"), "where the LSTM's bias starts at 1")
-    embedding_std: float = _choice(0.0, "of the embedding's first values; 0: Trax's", least=0)
-    embedding_dropout: float = _choice(
-        0.0, "share of each word's, or for a head each vector's, numbers set to 0", least=0, below=1
+    d_model: int = _choice(
+        128, "size of embedding and LSTM's state", least=1, below=10_000
     )
-    word_dropout: float = _choice(0.0, "share of words made unknown in training", least=0, below=1)
+    mask_padding: bool = _choice(False, "leave padding out of the LSTM and the mean")
+    bidirectional: bool = _choice(
+        False, "a second LSTM reads each question from its end"
+    )
+    lstm_bias: str = _choice(
+        ("all_gates", "forget_gate"), "where the LSTM's bias starts at 1"
+    )
+    embedding_std: float = _choice(
+        0.0, "of the embedding's first values; 0: Trax's", least=0
+    )
+    embedding_dropout: float = _choice(
+        0.0,
+        "share of each word's, or for a head each vector's, numbers set to 0",
+        least=0,
+        below=1,
+    )
+    word_dropout: float = _choice(
+        0.0, "share of words made unknown in training", least=0, below=1
+    )
     # The pairs and their batches
-    transitive_closure: bool = _choice(False, "where a = b and b = c, train on a = c too")
-    # The bucketed ones: questions of like length, sides swapped at random, known duplicates masked.
-    batches: str = _choice(("course", "bucketed"), "the course's generator, or little padding")
+    transitive_closure: bool = _choice(
+        False, "where a = b and b = c, train on a = c too"
+    )
+    # The bucketed ones: questions of like length, sides swapped at random, known
+    # duplicates masked.
+    batches: str = _choice(
+        ("course", "bucketed"), "the course's generator, or little padding"
+    )
     batch_size: int = _choice(256, "pairs in a batch", least=2, below=10**5)
     topic_block: int = _choice(
         1, "neighbours on one topic", least=1, below=10**5, batches="bucketed"
     )
     # The loss
-    loss: str = _choice(("triplet", "ranking"), "the course's, or multiple-negatives ranking")
-    edition: int = _choice((2023, 2022, 2021, 2020), "the course's edition of the triplet loss")
-    margin: float = _choice(0.25, "by which a duplicate must exceed a negative", least=0)
+    loss: str = _choice(
+        ("triplet", "ranking"), "the course's, or multiple-negatives ranking"
+    )
+    edition: int = _choice(
+        (2023, 2022, 2021, 2020), "the course's edition of the triplet loss"
+    )
+    margin: float = _choice(
+        0.25, "by which a duplicate must exceed a negative", least=0
+    )
     direction: str = _choice(
         ("rows", "columns", "both"), "which side's negatives count", loss="triplet"
     )
@@ -82,24 +112,39 @@ class TrainConfig:
         loss="ranking",
         batches="bucketed",
     )
-    pair_loss_weight: float = _choice(2.0, "weight of the loss of labelled pairs", least=0)
+    pair_loss_weight: float = _choice(
+        2.0, "weight of the loss of labelled pairs", least=0
+    )
     hard_negatives: int = _choice(
-        0, "mined pairs of similar words among the labelled ones", least=0, pair_batch_size=True
+        0,
+        "mined pairs of similar words among the labelled ones",
+        least=0,
+        pair_batch_size=True,
     )
     # The optimizer
-    learning_rate: float = _choice(0.01, "Adam's learning rate after the warm-up", least=0)
-    adam_epsilon: float = _choice(1e-5, "Adam's; Trax's is large for rare words", above=0)
+    learning_rate: float = _choice(
+        0.01, "Adam's learning rate after the warm-up", least=0
+    )
+    adam_epsilon: float = _choice(
+        1e-5, "Adam's; Trax's is large for rare words", above=0
+    )
     warmup_steps: int = _choice(400, "steps of linear warm-up", least=0)
     schedule: str = _choice(
         ("rsqrt", "linear"), "after it: 1/sqrt(step), or linear to 0 at the end"
     )
     # The run
     steps: int = _choice(1000, "training steps, unless epochs is set", least=1)
-    epochs: float = _choice(0.0, "passes over the training pairs; 0 counts steps", least=0)
-    valid_duplicates: int = _choice(0, "that validate at most; 0: a fifth, as the course", least=0)
+    epochs: float = _choice(
+        0.0, "passes over the training pairs; 0 counts steps", least=0
+    )
+    valid_duplicates: int = _choice(
+        0, "that validate at most; 0: a fifth, as the course", least=0
+    )
     eval_every: int = _choice(100, "steps between evaluations", least=1)
     checkpoint_every: int = _choice(100, "steps between checkpoints", least=1)
-    patience: int = _choice(0, "evaluations without a lower loss before a stop; 0: none", least=0)
+    patience: int = _choice(
+        0, "evaluations without a lower loss before a stop; 0: none", least=0
+    )
     seed: int = _choice(34, "seed of the weights and the batches", least=0, below=2**32)
 
     def __post_init__(self):
@@ -112,12 +157,16 @@ class TrainConfig:
                 value = float(value)
             object.__setattr__(self, name, value)
             if type(value) is not kind:
-                raise ArgumentError(f"{name} must be of type {kind.__name__}; it is {value!r}.")
+                raise ArgumentError(
+                    f"{name} must be of type {kind.__name__}; it is {value!r}."
+                )
             if info.metadata["accepted"]:
                 one_of(value, name, info.metadata["accepted"])
             for word, bound in info.metadata["bounds"].items():
                 if bound is not None and not _BOUNDS[word](value, bound):
-                    raise ArgumentError(f"{name} must be {word} {bound}; it is {value}.")
+                    raise ArgumentError(
+                        f"{name} must be {word} {bound}; it is {value}."
+                    )
             if value != info.default:
                 self._check_needs(name, info.metadata["needs"])
 
@@ -127,7 +176,9 @@ class TrainConfig:
             if expected is True and not value:
                 raise ArgumentError(f"{name} needs {other}: set it too.")
             if expected is not True and value != expected:
-                raise ArgumentError(f"{name} needs {other}={expected!r}; it is {value!r}.")
+                raise ArgumentError(
+                    f"{name} needs {other}={expected!r}; it is {value!r}."
+                )
 
     @classmethod
     def preset(cls, name: str, **changes: Any) -> TrainConfig:
@@ -157,7 +208,8 @@ PRESETS: dict[str, dict[str, Any]] = {
     "course": {},
     "lstm": _LSTM,
     "head": {**_LSTM, **_HEAD},
-    # The tower beside that head, which judges new questions: it may learn the known ones by heart.
+    # The tower beside that head, which judges new questions: it may learn the known
+    # ones by heart.
     "ensemble": {**_LSTM, "epochs": 10.0},
 }
 
@@ -201,9 +253,14 @@ def flags_of(changes: dict[str, Any]) -> list[str]:
 def changes_from_flags(flags: argparse.Namespace) -> dict[str, Any]:
     """The fields that the parsed command line sets, beside the preset.
 
-    ArgumentError for a ``--set`` without a name and a value, or of a name or a type that no field has.
+    ArgumentError for a ``--set`` without a name and a value, or of a name or a type
+    that no field has.
     """
-    changes = {name: getattr(flags, name) for name in _FLAGS if getattr(flags, name) is not None}
+    changes = {
+        name: getattr(flags, name)
+        for name in _FLAGS
+        if getattr(flags, name) is not None
+    }
     kinds = typing.get_type_hints(TrainConfig)
     for setting in flags.settings:
         name, equals, text = setting.partition("=")

@@ -17,8 +17,8 @@ from siamese.reading.pairs import QuestionPairs
 class PairClassifier(ClassifierMixin, BaseEstimator):
     """Pairs of questions, duplicates or not, as `DuplicateDetector.fitted` judges them.
 
-    The vectors stay those of the model; `fit` fits a threshold and a calibration on labelled pairs. Tens
-    of pairs are enough.
+    The vectors stay those of the model; `fit` fits a threshold and a calibration on
+    labelled pairs. Tens of pairs are enough.
 
     Args:
       model: an encoder's name, the path of a saved model, or an object with ``encode(list[str])``.
@@ -71,5 +71,7 @@ def _sides(pairs: Any) -> list[list[str]]:
     """The first and the second questions."""
     table = np.asarray(pairs, dtype=object)
     if table.ndim != 2 or table.shape[1] != 2:
-        raise ArgumentError(f"Pairs are two questions each, [n, 2]; these are {list(table.shape)}.")
+        raise ArgumentError(
+            f"Pairs are two questions each, [n, 2]; these are {list(table.shape)}."
+        )
     return table.T.tolist()

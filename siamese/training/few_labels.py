@@ -27,7 +27,10 @@ from siamese.training.report import CURVE_PAIRS
 
 FOLDS = 3  # Each part of the labels is judged by a head of the others.
 LEAST = 3  # duplicates
-FEW_SHARES = 0.25, 0.75  # of encoder and head, which is of the topic itself: chosen on a forum
+FEW_SHARES = (
+    0.25,
+    0.75,
+)  # of encoder and head, which is of the topic itself: chosen on a forum
 DEPTH = 100  # places that are searched for a link's second question
 
 
@@ -46,7 +49,9 @@ class Gain(NamedTuple):
             f"{self.encoder:.3f}, with the new head {self.after:.3f}."
         )
         if self.after <= self.encoder:
-            text += " These labels bought nothing: the encoder alone is as good or better."
+            text += (
+                " These labels bought nothing: the encoder alone is as good or better."
+            )
         return text
 
 
@@ -94,7 +99,9 @@ class LabelledVectors:
     def vectors(self, model: DuplicateDetector) -> np.ndarray:
         """The texts' vectors by a model with a new head, float32 [texts, size]."""
         encoder, *tower = self.part_vectors.values()
-        return model.joined([encoder, np.asarray(head_vectors(model.head, encoder)), *tower])
+        return model.joined(
+            [encoder, np.asarray(head_vectors(model.head, encoder)), *tower]
+        )
 
 
 class LeftOut(NamedTuple):
@@ -109,16 +116,19 @@ class LeftOut(NamedTuple):
 def teach(
     start: DuplicateDetector,  # from whose encoder and head it goes on; its tower stays as it is
     pairs: QuestionPairs,
-    listed: list[str] | None = None,  # for links: those that are no answers are drawn from them
+    listed: list[str]
+    | None = None,  # for links: those that are no answers are drawn from them
     *,
     seed: int = 0,  # of batches, dropout and parts
-    note: Callable[[str], None] = lambda text: None,  # called with remarks on the figures
+    note: Callable[[str], None] = lambda text: (
+        None
+    ),  # called with remarks on the figures
 ) -> tuple[DuplicateDetector, Gain]:
     """A model with a head of its own from at most some thousand labels, and what they bought.
 
-    With both labels its threshold is fitted on left-out scores. Where all pairs are duplicates (links),
-    their order is learned and no threshold. DataError for fewer than `LEAST` duplicates, and where the
-    scores do not tell them from the others.
+    With both labels its threshold is fitted on left-out scores. Where all pairs are
+    duplicates (links), their order is learned and no threshold. DataError for fewer
+    than `LEAST` duplicates, and where the scores do not tell them from the others.
     """
     is_duplicate = np.asarray(pairs.is_duplicate, bool)
     count = len(is_duplicate)
@@ -132,7 +142,9 @@ def teach(
         texts = list(dict.fromkeys([*texts, *(listed or ())]))
     part_vectors = _encoded(start, texts, note)
     if start.head is not None:
-        note("Labels that this model has learned before make the new head's figures too good.")
+        note(
+            "Labels that this model has learned before make the new head's figures too good."
+        )
     labelled = LabelledVectors(start, texts, rows, is_duplicate, part_vectors, seed)
     left_out = cross_validated(labelled, parts_of(pairs, seed))
     model = labelled.fitted(np.arange(count))
@@ -148,9 +160,13 @@ def _encoded(
     begun = time.monotonic()
     with elapsed(f"Encoding {counted(len(texts), 'question')}"):
         vectors = start.encode(texts)
-    note(f"{counted(len(texts), 'question')} encoded in {time.monotonic() - begun:.1f} s.")
+    note(
+        f"{counted(len(texts), 'question')} encoded in {time.monotonic() - begun:.1f} s."
+    )
     places = start.places
-    return {part: unit_rows(vectors[:, places[part]]) for part in places if part != "head"}
+    return {
+        part: unit_rows(vectors[:, places[part]]) for part in places if part != "head"
+    }
 
 
 def cross_validated(labelled: LabelledVectors, folds: list[np.ndarray]) -> LeftOut:

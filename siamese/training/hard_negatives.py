@@ -1,8 +1,8 @@
 """Questions that share rare words: hard negatives to train on, and topic-homogeneous batches.
 
-Random negatives differ in their topic. A model must learn to tell "How do I hack the web page of a shop?"
-from "How do I hack a phone?". The cosine of TF-IDF vectors (of words and pairs of neighbouring words) finds
-such pairs among the training questions.
+Random negatives differ in their topic. A model must learn to tell "How do I hack the
+web page of a shop?" from "How do I hack a phone?". The cosine of TF-IDF vectors (of
+words and pairs of neighbouring words) finds such pairs among the training questions.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ DIRECTIONS = 64  # singular vectors of the TF-IDF matrix, along which pairs are 
 class SimilarQuestions:
     """The training questions by their TF-IDF vectors; cosines are rounded, so that a resume agrees.
 
-    `ids` are token ids, a row for each distinct question; `rows`, int64 (rows1, rows2) of [pairs], are the
-    training pairs as rows of them; `clusters`, as many, of which one holds duplicates; `seed` of all draws.
+    `ids` are token ids, a row for each distinct question; `rows`, int64 (rows1, rows2)
+    of [pairs], are the training pairs as rows of them; `clusters`, as many, of which
+    one holds duplicates; `seed` of all draws.
     """
 
     def __init__(self, ids: Ragged, rows: Any, clusters: Any, seed: int = 0):
@@ -39,7 +40,8 @@ class SimilarQuestions:
     def hard_negatives(self, count: int) -> tuple[np.ndarray, np.ndarray]:
         """At most `count` pairs of moderate cosine from different clusters: two int64 rows of `ids`.
 
-        Some are duplicates that nobody labelled, more of them the higher the cosine: hence `HIGHEST`.
+        Some are duplicates that nobody labelled, more of them the higher the cosine:
+        hence `HIGHEST`.
         """
         draw = np.random.default_rng(self._seed)
         frequency = np.bincount(self.weights.indices, minlength=self.weights.shape[1])
@@ -48,7 +50,9 @@ class SimilarQuestions:
         order = draw.permutation(len(self._rows))
         pairs = np.zeros((0, 2), np.int64)
         for start in range(0, len(order), 2000):
-            if len(pairs) >= 3 * count:  # Stopping at `count` would favour the first questions.
+            if (
+                len(pairs) >= 3 * count
+            ):  # Stopping at `count` would favour the first questions.
                 break
             asked = order[start : start + 2000]
             cosines = (rare[asked] @ columns).tocoo()  # [asked, questions]
@@ -56,7 +60,9 @@ class SimilarQuestions:
             at = np.flatnonzero(value >= LOWEST)
             at = at[np.lexsort((cosines.col[at], -value[at], cosines.row[at]))]
             row, other, value = cosines.row[at], cosines.col[at], value[at]
-            rank = np.arange(len(row)) - np.searchsorted(row, row)  # among the row's neighbours
+            rank = np.arange(len(row)) - np.searchsorted(
+                row, row
+            )  # among the row's neighbours
             apart = self._clusters[other] != self._clusters[asked[row]]
             fits = (rank < NEIGHBOURS) & (value < HIGHEST) & apart
             more = np.stack([asked[row[fits]], other[fits]], axis=1).astype(np.int64)
@@ -65,14 +71,17 @@ class SimilarQuestions:
         pairs = self._rows[pairs[draw.permutation(len(pairs))[:count]]]
         return pairs[:, 0], pairs[:, 1]
 
-    @threadpool_limits.wrap(limits=1)  # Sums of other threads round otherwise: a resume must agree.
+    @threadpool_limits.wrap(
+        limits=1
+    )  # Sums of other threads round otherwise: a resume must agree.
     def topic_order(self, pairs: np.ndarray, block: int) -> np.ndarray:
         """An order of pairs in which neighbours share their topic: each other's in-batch negatives.
 
-        The pairs, int64 [n] of the training pairs, are halved again and again at the median of their first
-        principal component, until a part holds at most `block`. A pair is the sum of its questions'
-        vectors, reduced by a truncated SVD (latent semantic analysis) and scaled to length 1. Returns
-        positions in `pairs`, int64 [n].
+        The pairs, int64 [n] of the training pairs, are halved again and again at the
+        median of their first principal component, until a part holds at most `block`. A
+        pair is the sum of its questions' vectors, reduced by a truncated SVD (latent
+        semantic analysis) and scaled to length 1. Returns positions in `pairs`, int64
+        [n].
         """
         from sklearn.decomposition import TruncatedSVD
         from sklearn.preprocessing import normalize
@@ -93,7 +102,9 @@ class SimilarQuestions:
             here = places[part]
             some = here[draw.permutation(len(here))[:500]]
             some = some - some.mean(axis=0)
-            line = np.linalg.eigh(some.T @ some)[1][:, -1]  # [size]; PCA, without its checks
+            line = np.linalg.eigh(some.T @ some)[1][
+                :, -1
+            ]  # [size]; PCA, without its checks
             part = part[np.argsort(np.round(here @ line, 6), kind="stable")]
             half = len(part) // 2
             parts += [part[half:], part[:half]]  # The first half is taken up next.

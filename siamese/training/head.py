@@ -7,8 +7,9 @@ alone does it, with a slope and a centre that are learned, and M is pulled towar
 
     mean over pairs of log(1 + exp(-s_k * slope * (c_k - centre))) + PULL * |M - I|^2,  s_k = 1 or -1
 
-Where all labels are yes ("closed as a duplicate of"), each first question looks for its second one among
-the other pairs' and among questions drawn from a list, less those that are known duplicates of it.
+Where all labels are yes ("closed as a duplicate of"), each first question looks for its
+second one among the other pairs' and among questions drawn from a list, less those that
+are known duplicates of it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ import optax
 from siamese.training.losses import PAIR_TEMPERATURE, TEMPERATURE
 from siamese.training.step import Batch, Network, sides_of
 
-# Chosen by cross-validation over the forum's training queries and by Quora's validation rows.
+# Chosen by cross-validation over the forum's training queries and by Quora's validation
+# rows.
 MANY = 5_000  # labels
 PULL = 0.03
 STEPS = 300
@@ -33,7 +35,9 @@ DROPOUT = 0.1
 DRAWN = 512  # questions of the list that are no answer, a step
 
 
-def head_vectors(matrix: Any, vectors: Any, dropout: float = 0.0, key: Any = None) -> Any:
+def head_vectors(
+    matrix: Any, vectors: Any, dropout: float = 0.0, key: Any = None
+) -> Any:
     """The head's vectors, float32 [n, d] of length 1, of an encoder's, whose numbers may be dropped."""
     if dropout:
         stays = jax.random.bernoulli(key, 1 - dropout, vectors.shape)
@@ -49,7 +53,8 @@ def head_vectors(matrix: Any, vectors: Any, dropout: float = 0.0, key: Any = Non
 def head_network(vectors: np.ndarray, dropout: float) -> Network:
     """A head, to train as a tower is trained; the questions of a batch are rows of `vectors`.
 
-    These are the encoder's, float32 [questions, d]; `dropout` is the share of their numbers set to zero.
+    These are the encoder's, float32 [questions, d]; `dropout` is the share of their
+    numbers set to zero.
     """
 
     def to_device(batch: tuple) -> Batch:
@@ -58,7 +63,9 @@ def head_network(vectors: np.ndarray, dropout: float) -> Network:
         return Batch(None, vectors[rows], **other_arrays)
 
     def vectors_of(weights, batch, key):
-        return head_vectors(weights["head"], batch.places, 0.0 if key is None else dropout, key)
+        return head_vectors(
+            weights["head"], batch.places, 0.0 if key is None else dropout, key
+        )
 
     return Network(to_device, vectors_of)
 
@@ -72,12 +79,14 @@ def fit_head(
     labels: np.ndarray,  # bool [n]
     groups: np.ndarray | None = None,  # of links, int [m]: known duplicates share one
     *,
-    start: np.ndarray | None = None,  # the matrix to go on from; the identity where None
+    start: np.ndarray
+    | None = None,  # the matrix to go on from; the identity where None
     seed: int = 0,  # of the batches and of the dropout
 ) -> np.ndarray:
     """The matrix of a head, float32 [d, d], of at most some thousand labelled pairs; it stays near `start`.
 
-    With `groups` each first question looks for its second one among the questions of other groups.
+    With `groups` each first question looks for its second one among the questions of
+    other groups.
     """
     matrix = np.eye(vectors.shape[1], dtype=np.float32) if start is None else start
     one, two = rows.T
@@ -98,7 +107,14 @@ def fit_head(
             np.fill_diagonal(known, False)
         key = jax.random.fold_in(jax.random.key(seed), step)
         weights, moments = _step(
-            weights, moments, matrix, vectors[one], vectors[two], labels[batch], known, key
+            weights,
+            moments,
+            matrix,
+            vectors[one],
+            vectors[two],
+            labels[batch],
+            known,
+            key,
         )
     return np.asarray(weights["head"])
 
@@ -107,7 +123,8 @@ def fit_head(
 def _step(weights, moments, matrix, one, two, is_duplicate, known, key):
     """One step of Adam on pairs, [n, d] each; of links also drawn questions, behind the second ones.
 
-    `known` is None, or for links bool [n, n + drawn]: True where another answer is known too.
+    `known` is None, or for links bool [n, n + drawn]: True where another answer is
+    known too.
     """
 
     def loss_of(weights):
@@ -117,11 +134,15 @@ def _step(weights, moments, matrix, one, two, is_duplicate, known, key):
         if known is not None:
             cosines = jnp.matmul(first, second.T, precision="highest")
             logits = jnp.where(known, -jnp.inf, cosines / TEMPERATURE)
-            losses = optax.softmax_cross_entropy_with_integer_labels(logits, jnp.arange(len(one)))
+            losses = optax.softmax_cross_entropy_with_integer_labels(
+                logits, jnp.arange(len(one))
+            )
         else:
             cosines = jnp.sum(first * second, axis=-1)
             logits = weights["slope"] * (cosines - weights["centre"])
-            losses = optax.sigmoid_binary_cross_entropy(logits, is_duplicate.astype(np.float32))
+            losses = optax.sigmoid_binary_cross_entropy(
+                logits, is_duplicate.astype(np.float32)
+            )
         return jnp.mean(losses) + PULL * jnp.sum((weights["head"] - matrix) ** 2)
 
     gradients = jax.grad(loss_of)(weights)

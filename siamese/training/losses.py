@@ -5,8 +5,9 @@ each question to find its duplicate among all questions of the other side, a sof
 
     loss_i = log(sum over allowed j of exp(S[i, j] / t)) - S[i, i] / t
 
-(Henderson et al., 2017, arXiv:1705.00652, whose `scale` is 1 / t; also InfoNCE, van den Oord et al., 2018,
-arXiv:1807.03748; in both directions CLIP's loss, Radford et al., 2021, arXiv:2103.00020.)
+(Henderson et al., 2017, arXiv:1705.00652, whose `scale` is 1 / t; also InfoNCE, van den
+Oord et al., 2018, arXiv:1807.03748; in both directions CLIP's loss, Radford et al.,
+2021, arXiv:2103.00020.)
 
 Labelled pairs of both kinds take part through a logistic regression on their cosine c, with fixed slope and
 centre::
@@ -28,7 +29,8 @@ from siamese.nn.triplet import EDITIONS, loss_from_scores, negative_mask, positi
 from siamese.training.config import TrainConfig
 
 TEMPERATURE = 0.05
-# Slope and centre of the pairwise loss. Learnt ones stayed at 9 to 11 and 0.53 to 0.56, so they are fixed.
+# Slope and centre of the pairwise loss. Learnt ones stayed at 9 to 11 and 0.53 to 0.56,
+# so they are fixed.
 PAIR_TEMPERATURE = 0.1
 PAIR_CENTRE = 0.55
 
@@ -36,8 +38,8 @@ PAIR_CENTRE = 0.55
 def ranking_loss(scores, false_negative_mask=None):
     """The multiple-negatives ranking loss of a similarity matrix, the mean of both directions.
 
-    It is float [batch], >= 0, and 0 for a row without negatives. Arguments and errors are those of
-    `siamese.nn.triplet.loss_from_scores`.
+    It is float [batch], >= 0, and 0 for a row without negatives. Arguments and errors
+    are those of `siamese.nn.triplet.loss_from_scores`.
 
     Example:
       >>> losses = ranking_loss(jnp.array([[1.0, 0.95], [0.95, 1.0]]))
@@ -46,7 +48,9 @@ def ranking_loss(scores, false_negative_mask=None):
     """
     logits = jnp.asarray(scores) / TEMPERATURE
     # The positive itself is part of the sum, beside the negatives.
-    counted = negative_mask(logits, false_negative_mask) | jnp.eye(len(logits), dtype=bool)
+    counted = negative_mask(logits, false_negative_mask) | jnp.eye(
+        len(logits), dtype=bool
+    )
     rows = jax.nn.logsumexp(logits, axis=1, where=counted)
     columns = jax.nn.logsumexp(logits, axis=0, where=counted)
     return (rows + columns) / 2 - positives(logits)
@@ -60,15 +64,18 @@ def pair_loss(cosines, is_duplicate):
       Array([0.6931, 0.6931], dtype=float32)
     """
     sign = jnp.where(jnp.asarray(is_duplicate) > 0, 1.0, -1.0)
-    return -jax.nn.log_sigmoid(sign * (jnp.asarray(cosines) - PAIR_CENTRE) / PAIR_TEMPERATURE)
+    return -jax.nn.log_sigmoid(
+        sign * (jnp.asarray(cosines) - PAIR_CENTRE) / PAIR_TEMPERATURE
+    )
 
 
 def make_loss(config: TrainConfig) -> Callable[..., tuple[Any, Any]]:
     """The loss of a configuration.
 
-    It is a function (scores [batch, batch], false_negative_mask, cosines [pairs], is_duplicate [pairs]),
-    the last three None where a batch has none, -> (the number that is minimised, the mean loss a pair).
-    They differ for the course's edition of 2023, which minimises the sum.
+    It is a function (scores [batch, batch], false_negative_mask, cosines [pairs],
+    is_duplicate [pairs]), the last three None where a batch has none, -> (the number
+    that is minimised, the mean loss a pair). They differ for the course's edition of
+    2023, which minimises the sum.
     """
 
     def loss(scores, false_negative_mask=None, cosines=None, is_duplicate=None):
@@ -87,7 +94,9 @@ def make_loss(config: TrainConfig) -> Callable[..., tuple[Any, Any]]:
             return minimised, mean
         mean = jnp.mean(ranking_loss(scores, false_negative_mask))
         if cosines is not None:
-            mean = mean + config.pair_loss_weight * jnp.mean(pair_loss(cosines, is_duplicate))
+            mean = mean + config.pair_loss_weight * jnp.mean(
+                pair_loss(cosines, is_duplicate)
+            )
         return mean, mean
 
     return loss

@@ -23,7 +23,9 @@ from siamese.training.batches import PairBatches
 from siamese.training.config import TrainConfig
 from siamese.training.hard_negatives import SimilarQuestions
 
-TRAIN_SHARE = 0.8  # The course's share of the duplicates that train; the others validate.
+TRAIN_SHARE = (
+    0.8  # The course's share of the duplicates that train; the others validate.
+)
 HELD_OUT = 10_000  # The last pairs that at most choose the threshold.
 COPIES = 3  # How often a labelled negative stands among the labelled pairs.
 VALID_BATCHES = 8  # The validation loss is the mean over so many batches at most.
@@ -39,11 +41,18 @@ class TrainingData:
 
     vocabulary: Vocabulary  # The course's numbering.
     ids: Ragged  # Token ids, a row for each distinct question.
-    texts: list[str]  # The text of each row, the first of those that are equal once folded.
-    # The duplicates to train on, those of the transitive closure among them: int64 [pairs] for each side.
+    texts: list[
+        str
+    ]  # The text of each row, the first of those that are equal once folded.
+    # The duplicates to train on, those of the transitive closure among them: int64
+    # [pairs] for each side.
     train: tuple[np.ndarray, np.ndarray]
-    train_clusters: tuple[np.ndarray, np.ndarray]  # Likewise; questions of one are duplicates.
-    valid: tuple[np.ndarray, np.ndarray]  # Likewise, the duplicates only the validation loss sees.
+    train_clusters: tuple[
+        np.ndarray, np.ndarray
+    ]  # Likewise; questions of one are duplicates.
+    valid: tuple[
+        np.ndarray, np.ndarray
+    ]  # Likewise, the duplicates only the validation loss sees.
     held_out: QuestionPairs  # Pairs of both kinds, to choose a threshold on.
     held_out_rows: tuple[np.ndarray, np.ndarray]
     # Training pairs of both kinds for the auxiliary loss of pairs; None where the
@@ -59,12 +68,14 @@ def prepare(
 ) -> TrainingData:
     """Tokenizes and divides the pairs as the course does.
 
-    The vocabulary comes from all duplicates among `pairs` (or from all training pairs). The first 0.8 of
-    the duplicates train (more where the rest exceeds ``config.valid_duplicates``), the rest validates. The
-    threshold is chosen on pairs of both labels behind the last pair that trains, at most `HELD_OUT`.
-    Where `valid` is given, its pairs do both.
+    The vocabulary comes from all duplicates among `pairs` (or from all training pairs).
+    The first 0.8 of the duplicates train (more where the rest exceeds
+    ``config.valid_duplicates``), the rest validates. The threshold is chosen on pairs
+    of both labels behind the last pair that trains, at most `HELD_OUT`. Where `valid`
+    is given, its pairs do both.
 
-    DataError, ArgumentError for fewer than two duplicates on either side, or no QuestionPairs.
+    DataError, ArgumentError for fewer than two duplicates on either side, or no
+    QuestionPairs.
     """
     # Which pairs train, and which choose the threshold.
     _check_types(pairs, valid)
@@ -89,10 +100,14 @@ def prepare(
     validation = rows[:, duplicates[train_count:]]
     if valid is not None:
         validation = held_out_rows[:, np.flatnonzero(valid.is_duplicate)]
-    _check_duplicates(rows[:, duplicates[:train_count]], validation, len(duplicates), ids)
+    _check_duplicates(
+        rows[:, duplicates[:train_count]], validation, len(duplicates), ids
+    )
 
     # What a step sees.
-    train, train_clusters, labelled = _training_rows(pairs, rows[:, :known], ids, config)
+    train, train_clusters, labelled = _training_rows(
+        pairs, rows[:, :known], ids, config
+    )
     return TrainingData(
         vocabulary=vocabulary,
         ids=ids,
@@ -110,7 +125,9 @@ def _check_types(pairs: Any, valid: Any) -> None:
     for rows in (pairs, pairs if valid is None else valid):
         if not isinstance(rows, QuestionPairs):
             kind = type(rows).__name__
-            raise ArgumentError(f"Pairs are QuestionPairs, as read_pairs gives them, not {kind}.")
+            raise ArgumentError(
+                f"Pairs are QuestionPairs, as read_pairs gives them, not {kind}."
+            )
 
 
 def _divided(
@@ -124,12 +141,16 @@ def _divided(
     if config.valid_duplicates:
         train_count = max(train_count, len(duplicates) - config.valid_duplicates)
     # Rows after the last duplicate that trains may be held out: no label there is read.
-    known = int(duplicates[train_count]) if train_count < len(duplicates) else len(pairs)
+    known = (
+        int(duplicates[train_count]) if train_count < len(duplicates) else len(pairs)
+    )
     held_out = pairs.rows(max(known, len(pairs) - HELD_OUT), len(pairs))
     return train_count, known, held_out
 
 
-def _vocabulary(tokenized: TokenizedQuestions, rows: np.ndarray, config: TrainConfig) -> Vocabulary:
+def _vocabulary(
+    tokenized: TokenizedQuestions, rows: np.ndarray, config: TrainConfig
+) -> Vocabulary:
     """The words of some pairs, rows [2, pairs], as the configuration asks."""
     return tokenized.vocabulary(
         *rows,
@@ -174,7 +195,8 @@ def _training_rows(
     if config.pair_batch_size:
         have_words = (ids.lengths[rows] > 0).all(axis=0)
         others = ~is_duplicate & (cluster_sides[0] != cluster_sides[1]) & have_words
-        # Labelled negatives are few, mined ones are many and less certain: the former are repeated.
+        # Labelled negatives are few, mined ones are many and less certain: the former
+        # are repeated.
         negatives = rows[:, np.tile(np.flatnonzero(others), COPIES)]
         if config.hard_negatives:
             mined = similar.hard_negatives(config.hard_negatives)
@@ -200,7 +222,9 @@ def _known_pairs(
     return rows, cluster_sides, is_duplicate
 
 
-def _labelled(duplicates: np.ndarray, negatives: np.ndarray, config: TrainConfig) -> LabelledRows:
+def _labelled(
+    duplicates: np.ndarray, negatives: np.ndarray, config: TrainConfig
+) -> LabelledRows:
     """All negatives, and drawn duplicates in the proportion `PAIR_DUPLICATES`."""
     count = negatives.shape[1]
     if not count:
@@ -215,10 +239,13 @@ def _labelled(duplicates: np.ndarray, negatives: np.ndarray, config: TrainConfig
     return rows1, rows2, np.repeat(np.array([0, 1], np.int32), [count, duplicate_count])
 
 
-def make_batches(data: TrainingData, config: TrainConfig) -> tuple[Iterator, list[tuple]]:
+def make_batches(
+    data: TrainingData, config: TrainConfig
+) -> tuple[Iterator, list[tuple]]:
     """The endless batches to train on, and the few to validate on: (q1, q2), int32 [batch, length].
 
-    Those to validate on are smaller where there are fewer duplicates to validate on than `batch_size`.
+    Those to validate on are smaller where there are fewer duplicates to validate on
+    than `batch_size`.
     """
     ids = data.ids
     if config.encoder:  # A question is the row of its vector, a token of its own.
@@ -251,7 +278,9 @@ def make_batches(data: TrainingData, config: TrainConfig) -> tuple[Iterator, lis
     return batches, [next(validation) for _ in range(number)]
 
 
-def _labelled_options(data: TrainingData, ids: Ragged, config: TrainConfig) -> dict[str, Any]:
+def _labelled_options(
+    data: TrainingData, ids: Ragged, config: TrainConfig
+) -> dict[str, Any]:
     """The arguments of `PairBatches` for labelled pairs."""
     if data.labelled is None:
         return {}

@@ -26,13 +26,14 @@ def measure(
     detector: DuplicateDetector,
     held_out: QuestionPairs,
     test: QuestionPairs,
-    beside: DuplicateDetector | None = None,  # an encoder to compare a model with that has none
+    beside: DuplicateDetector
+    | None = None,  # an encoder to compare a model with that has none
 ) -> tuple[Evaluation, DuplicateDetector]:
     """The figures of a model on test pairs, and the model with what the held-out pairs say.
 
-    They give threshold and calibration; from `CURVE_PAIRS` on a model of several parts gets a curve. Where
-    a model does not separate them it gets the course's threshold, marked as a default, and no calibration,
-    and a warning says so.
+    They give threshold and calibration; from `CURVE_PAIRS` on a model of several parts
+    gets a curve. Where a model does not separate them it gets the course's threshold,
+    marked as a default, and no calibration, and a warning says so.
     """
     fit = _fit(detector, held_out)
     detector = detector.with_fit(fit)
@@ -50,7 +51,9 @@ def measure(
         scores,
         test.is_duplicate,
         detector.threshold,
-        threshold_from="held-out pairs" if is_fitted else "the course's, no labels behind it",
+        threshold_from="held-out pairs"
+        if is_fitted
+        else "the course's, no labels behind it",
         probabilities=detector.probabilities_of(scores) if is_fitted else None,
         measure=detector.measure,
         encoder=encoder,
@@ -105,8 +108,9 @@ def with_tower(
 def unseparated(cosines: np.ndarray, labels: np.ndarray) -> str:
     """What is wrong where cosines say nothing about labels, both [pairs]; else ''.
 
-    They do not where nine in ten lie within 0.01, or where their ROC AUC is less than two standard errors
-    above 0.5 (that of the Mann-Whitney statistic of equal distributions).
+    They do not where nine in ten lie within 0.01, or where their ROC AUC is less than
+    two standard errors above 0.5 (that of the Mann-Whitney statistic of equal
+    distributions).
     """
     spread = np.ptp(np.quantile(cosines, MOST))
     roc_auc = evaluate_scores(cosines, labels).roc_auc

@@ -1,7 +1,8 @@
 """Trainer: a whole training run, from labelled pairs to a saved model and a report.
 
-A run's directory holds ``checkpoint.safetensors`` (all that a resumed run needs), ``best.safetensors`` (the
-checkpoint with the lowest validation loss), ``metrics.jsonl`` and, at the end, ``model.safetensors``.
+A run's directory holds ``checkpoint.safetensors`` (all that a resumed run needs),
+``best.safetensors`` (the checkpoint with the lowest validation loss), ``metrics.jsonl``
+and, at the end, ``model.safetensors``.
 """
 
 from __future__ import annotations
@@ -54,8 +55,9 @@ CHECKPOINT = "checkpoint.safetensors"
 _FILES = (CHECKPOINT, "best.safetensors", MODEL_NAME, "metrics.jsonl")
 # Settings that may change when a run resumes: its duration and its outputs.
 _MAY_CHANGE = {"steps", "epochs", "eval_every", "checkpoint_every", "patience"}
-# A loss that stays on the plateau for so long counts as collapsed. Every run of the course's model starts
-# there and leaves it in a few hundred steps: Trax's LSTM adds its forget bias to all four gates.
+# A loss that stays on the plateau for so long counts as collapsed. Every run of the
+# course's model starts there and leaves it in a few hundred steps: Trax's LSTM adds its
+# forget bias to all four gates.
 COLLAPSE_STEPS = 600
 LONG_WARMUP = 1000  # steps that help against a collapse
 
@@ -111,15 +113,19 @@ class Trainer:
         self.step = 0
         self.history: list[dict[str, Any]] = []
         self.resumed_from: int | None = None
-        # The sum of the losses of the steps since the last evaluation, and how many these are.
+        # The sum of the losses of the steps since the last evaluation, and how many
+        # these are.
         self._loss_sum = np.float32(0)
         self._summed = 0
-        self._collapsed = False  # whether the loss stays on the plateau of equal vectors
+        self._collapsed = (
+            False  # whether the loss stays on the plateau of equal vectors
+        )
         self.calibration = None
         self._fingerprint = fingerprint(self.data, init_from)
 
         self._overwrite = overwrite
-        # Whether the model in the directory is this run's, which saves it more than once.
+        # Whether the model in the directory is this run's, which saves it more than
+        # once.
         self._has_saved = False
         # What `_checkpoint_now` was when this run last read or wrote the checkpoint.
         self._checkpoint: tuple[int, ...] | None = None
@@ -161,7 +167,9 @@ class Trainer:
             per_epoch = math.floor(per_epoch)
         steps = max(1, math.ceil(self.config.epochs * per_epoch))
         # The minimum holds for the preset's epochs alone.
-        is_preset = self.config.encoder and self.config.epochs == PRESETS["head"]["epochs"]
+        is_preset = (
+            self.config.encoder and self.config.epochs == PRESETS["head"]["epochs"]
+        )
         return max(LEAST_STEPS, steps) if is_preset else steps
 
     @property
@@ -174,8 +182,9 @@ class Trainer:
     def train(self) -> None:
         """Trains until the configured number of steps, evaluating and saving as configured.
 
-        SIGINT (Ctrl-C) and SIGTERM end the run after the current step with a checkpoint and a saved model,
-        and are then raised as KeyboardInterrupt and SystemExit; a second Ctrl-C does not wait.
+        SIGINT (Ctrl-C) and SIGTERM end the run after the current step with a checkpoint
+        and a saved model, and are then raised as KeyboardInterrupt and SystemExit; a
+        second Ctrl-C does not wait.
 
         Raises:
           SiameseError: the weights became NaN or infinite; the checkpoint stays as it is.
@@ -185,13 +194,21 @@ class Trainer:
             return
         pairs = self.config.batch_size
         bar = progress_bar(
-            self.total_steps * pairs, "training", "pairs", done=self.step * pairs, quiet=self.quiet
+            self.total_steps * pairs,
+            "training",
+            "pairs",
+            done=self.step * pairs,
+            quiet=self.quiet,
         )
         lock = lock_run(self.output_dir) if self.output_dir else nullcontext()
         with lock, bar, StopSignals() as signals:
             if self.output_dir is not None:
                 self._check_directory()
-            while self.step < self.total_steps and not signals.received and self._has_patience:
+            while (
+                self.step < self.total_steps
+                and not signals.received
+                and self._has_patience
+            ):
                 loss = self._one_step()
                 # Not at every step: reading the loss waits for the device.
                 if bar.update(pairs):
@@ -226,11 +243,15 @@ class Trainer:
         """Evaluates, and records the mean loss since the last report."""
         check_finite(self.state.weights, self.step)
         train_loss = float(self._loss_sum) / self._summed
-        losses = [self._evaluate(self.state.weights, batch) for batch in self._valid_batches]
+        losses = [
+            self._evaluate(self.state.weights, batch) for batch in self._valid_batches
+        ]
         valid_loss = float(np.mean(losses))
         self._loss_sum = np.float32(0)
         self._summed = 0
-        self.history.append({"step": self.step, "train/loss": train_loss, "valid/loss": valid_loss})
+        self.history.append(
+            {"step": self.step, "train/loss": train_loss, "valid/loss": valid_loss}
+        )
         if valid_loss == min(line["valid/loss"] for line in self.history):
             self._write_state("best")
         self._watch()
@@ -247,7 +268,9 @@ class Trainer:
         losses = [line["train/loss"] for line in self.history if line["step"] > since]
         stays = all(abs(loss - level) < 0.02 * level for loss in losses)
         if stays and not self._collapsed:
-            advice = ["a smaller --learning-rate"]  # and what the run has not tried itself
+            advice = [
+                "a smaller --learning-rate"
+            ]  # and what the run has not tried itself
             if self.config.lstm_bias != "forget_gate":
                 advice.insert(0, "--set lstm_bias=forget_gate")
             if self.config.warmup_steps < LONG_WARMUP:
@@ -303,7 +326,9 @@ class Trainer:
         metrics = self.output_dir / "metrics.jsonl"
         write_text_atomically(metrics, lines, CheckpointError, overwrite=True)
         leaves = jax.tree.leaves(self.state)
-        arrays = {f"{number:02d}": np.asarray(leaf) for number, leaf in enumerate(leaves)}
+        arrays = {
+            f"{number:02d}": np.asarray(leaf) for number, leaf in enumerate(leaves)
+        }
         path = self.output_dir / f"{name}.safetensors"
         write_file(path, "checkpoint", arrays, facts, overwrite=True)
         self._checkpoint = self._checkpoint_now()
@@ -354,12 +379,16 @@ class Trainer:
             if name not in may_change and saved.get(name) != value
         ]
         if facts["data"] != self._fingerprint:
-            differences.append("the training questions, or the model to start from, differ")
+            differences.append(
+                "the training questions, or the model to start from, differ"
+            )
         return differences
 
     # ---- The model ----
 
-    def evaluate(self, test: QuestionPairs, beside: DuplicateDetector | None = None) -> Evaluation:
+    def evaluate(
+        self, test: QuestionPairs, beside: DuplicateDetector | None = None
+    ) -> Evaluation:
         """Measures the model on pairs it has not seen; the held-out pairs choose the threshold.
 
         With `beside`, an encoder, its figures stand beside those of a tower.
@@ -374,7 +403,8 @@ class Trainer:
     ) -> DuplicateDetector:
         """The trained model as a detector, saved in the run's directory where there is one and `write`.
 
-        The report sets the threshold and goes into the card, with more JSON values in `card`.
+        The report sets the threshold and goes into the card, with more JSON values in
+        `card`.
         """
         start = self.init_from
         tower: tuple[Any, Any, Any] = (None, None, None)
@@ -394,14 +424,18 @@ class Trainer:
                 "steps": self.step,
                 "figures": report.to_dict() if report else {},
                 "threshold_from": "model" if report and self.calibration else "default",
-                "versions": {name: importlib.metadata.version(name) for name in _PACKAGES},
+                "versions": {
+                    name: importlib.metadata.version(name) for name in _PACKAGES
+                },
                 **card,
             },
         )
         if self.output_dir is not None and write:
             with lock_run(self.output_dir):
                 self._check_directory()
-                detector.save(self.output_dir, overwrite=self._overwrite or self._has_saved)
+                detector.save(
+                    self.output_dir, overwrite=self._overwrite or self._has_saved
+                )
             self._has_saved = True
         return detector
 

@@ -1,12 +1,14 @@
 """One training step as a function of its state: step(state, batch) -> state, metrics.
 
-The distinct words of a batch are found on the host: the tower computes once for each word what it would
-compute at each of its places (`siamese.nn.lstm`). Only these words' rows of the embedding have a gradient,
-so the loss sees them alone, as a small embedding. Adam moves every row, because the moments of absent words
-decay; XLA looks each row's gradient up inside Adam's loop, and the zeros are never stored.
+The distinct words of a batch are found on the host: the tower computes once for each
+word what it would compute at each of its places (`siamese.nn.lstm`). Only these words'
+rows of the embedding have a gradient, so the loss sees them alone, as a small
+embedding. Adam moves every row, because the moments of absent words decay; XLA looks
+each row's gradient up inside Adam's loop, and the zeros are never stored.
 
-Several devices: the weights are copied to each one and the batch's rows are spread over them. XLA's
-partitioner sees one program over the whole batch, so the loss has the negatives of the whole batch.
+Several devices: the weights are copied to each one and the batch's rows are spread over
+them. XLA's partitioner sees one program over the whole batch, so the loss has the
+negatives of the whole batch.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from siamese.nn.tower import PAD, UNKNOWN, Dropout, TowerConfig, Words, encode
 from siamese.training.config import TrainConfig
 
 WEIGHT_DECAY = 1e-5  # Trax's Adam multiplies each weight by 1 minus this at every step.
-# With no more words a batch names all: one shape, where compiling more would take longer than it saves.
+# With no more words a batch names all: one shape, where compiling more would take
+# longer than it saves.
 SMALL_VOCABULARY = 4096
 
 
@@ -41,14 +44,17 @@ class Batch(NamedTuple):
     """A batch as the compiled step takes it."""
 
     words: Any  # int32 [words], see `words_of`; None for a head
-    # int32 [2 * (batch + pairs), length]: the first questions of the duplicates and of the labelled pairs,
-    # then the second ones. For a head an encoder's vectors of them, float32 [2 * (batch + pairs), d].
+    # int32 [2 * (batch + pairs), length]: the first questions of the duplicates and of
+    # the labelled pairs, then the second ones. For a head an encoder's vectors of them,
+    # float32 [2 * (batch + pairs), d].
     places: Any
     false_negative_mask: Any = None  # bool [batch, batch]
     is_duplicate: Any = None  # int32 [pairs]
 
 
-def make_optimizer(config: TrainConfig, total_steps: int) -> optax.GradientTransformation:
+def make_optimizer(
+    config: TrainConfig, total_steps: int
+) -> optax.GradientTransformation:
     """Trax's Adam: with weight decay that the learning rate does not scale, see `learning_rate`."""
     return optax.chain(
         optax.scale_by_adam(eps=config.adam_epsilon),
@@ -60,8 +66,9 @@ def make_optimizer(config: TrainConfig, total_steps: int) -> optax.GradientTrans
 def learning_rate(config: TrainConfig, total_steps: int, step):
     """The learning rate of a step, counted from 1.
 
-    'rsqrt' is the course's: it rises in a line during the warm-up and then falls with 1/sqrt(step).
-    'linear' falls in a line to zero, which it would reach one step after the run's last.
+    'rsqrt' is the course's: it rises in a line during the warm-up and then falls with
+    1/sqrt(step). 'linear' falls in a line to zero, which it would reach one step after
+    the run's last.
     """
     if config.schedule == "rsqrt":
         full = config.warmup_steps + 1  # as Trax counts
@@ -74,33 +81,42 @@ def learning_rate(config: TrainConfig, total_steps: int, step):
     return config.learning_rate * jnp.minimum(up, down)
 
 
-def initial_state(weights: dict[str, Any], optimizer: optax.GradientTransformation) -> State:
+def initial_state(
+    weights: dict[str, Any], optimizer: optax.GradientTransformation
+) -> State:
     """The state before the first step."""
     # Trax counts the first step as 1 and corrects Adam's moments as in the second.
     moments = optax.tree.set(optimizer.init(weights), count=np.int32(1))
     # Copies: a step uses its state's arrays up.
-    return State(np.int32(0), {name: jnp.array(a) for name, a in weights.items()}, moments)
+    return State(
+        np.int32(0), {name: jnp.array(a) for name, a in weights.items()}, moments
+    )
 
 
 class Network(NamedTuple):
     """What trains, as functions of its weights, name -> array, and of a `Batch`."""
 
     to_device: Callable[[tuple], Batch]  # a batch of questions
-    # Of the seen weights, a batch and a JAX random key (None: no dropout): the vectors of its questions,
-    # float32 [2 * (batch + pairs), d], in the order of its places.
+    # Of the seen weights, a batch and a JAX random key (None: no dropout): the vectors
+    # of its questions, float32 [2 * (batch + pairs), d], in the order of its places.
     vectors: Callable[[dict, Batch, Any], Any]
-    # The weights that the vectors of a batch depend on, and their gradients as those of all weights.
+    # The weights that the vectors of a batch depend on, and their gradients as those of
+    # all weights.
     seen: Callable[[dict, Batch], dict] = lambda weights, _: weights
     whole: Callable[[dict, dict, Batch], dict] = lambda gradients, *_: gradients
 
 
 def tower_network(
-    tower: TowerConfig, dropout: Dropout | None = None, mesh: jax.sharding.Mesh | None = None
+    tower: TowerConfig,
+    dropout: Dropout | None = None,
+    mesh: jax.sharding.Mesh | None = None,
 ) -> Network:
     """A tower; `mesh` has the devices that share each batch, see `device_mesh`."""
 
     def seen(weights, batch):
-        rows = jnp.take(weights["embedding"], batch.words, axis=0, mode="clip")  # [words, d_model]
+        rows = jnp.take(
+            weights["embedding"], batch.words, axis=0, mode="clip"
+        )  # [words, d_model]
         return {**weights, "embedding": rows}
 
     def vectors(weights, batch, key):
@@ -109,14 +125,21 @@ def tower_network(
         return encode(weights, Words(numbers, batch.places), tower, rates, key)
 
     def whole(gradients, weights, batch):
-        # The place of each row's gradient; behind the end for rows of absent words, whose gradient is 0.
+        # The place of each row's gradient; behind the end for rows of absent words,
+        # whose gradient is 0.
         count = len(batch.words)
         place = jnp.full(len(weights["embedding"]), count)
-        place = place.at[batch.words].set(jnp.arange(count, dtype=jnp.int32), mode="drop")
-        rows = jnp.take(gradients["embedding"], place, axis=0, mode="fill", fill_value=0)
+        place = place.at[batch.words].set(
+            jnp.arange(count, dtype=jnp.int32), mode="drop"
+        )
+        rows = jnp.take(
+            gradients["embedding"], place, axis=0, mode="fill", fill_value=0
+        )
         return {**gradients, "embedding": rows}
 
-    return Network(lambda batch: to_device(batch, tower.vocab_size, mesh), vectors, seen, whole)
+    return Network(
+        lambda batch: to_device(batch, tower.vocab_size, mesh), vectors, seen, whole
+    )
 
 
 def make_step(
@@ -128,9 +151,10 @@ def make_step(
 ) -> Callable[[State, tuple], tuple[State, dict[str, Any]]]:
     """step(state, batch) -> (state, metrics), compiled once for each shape of batch.
 
-    The given state is used up. A batch is (q1, q2), int32 [batch, length] each, or a `PairBatches`' batch;
-    the metric is the mean loss a pair, a JAX number. The dropout draws from the seed and the step's number
-    alone. For the loss see `siamese.training.losses.make_loss`.
+    The given state is used up. A batch is (q1, q2), int32 [batch, length] each, or a
+    `PairBatches`' batch; the metric is the mean loss a pair, a JAX number. The dropout
+    draws from the seed and the step's number alone. For the loss see
+    `siamese.training.losses.make_loss`.
     """
 
     @partial(jax.jit, donate_argnums=0)
@@ -167,7 +191,8 @@ def batch_loss(loss, vectors, batch: Batch):
     pairs = 0 if batch.is_duplicate is None else len(batch.is_duplicate)
     v1 = first[: len(first) - pairs]  # [batch, d]
     v2 = second[: len(second) - pairs]
-    # Accelerators multiply float32 in fewer bits unless told otherwise; the loss must not drift.
+    # Accelerators multiply float32 in fewer bits unless told otherwise; the loss must
+    # not drift.
     scores = jnp.matmul(v1, v2.T, precision="highest")  # [batch, batch]
     if not pairs:
         return loss(scores, batch.false_negative_mask)
@@ -175,15 +200,19 @@ def batch_loss(loss, vectors, batch: Batch):
     return loss(scores, batch.false_negative_mask, cosines, batch.is_duplicate)
 
 
-def to_device(batch: tuple, vocab_size: int, mesh: jax.sharding.Mesh | None = None) -> Batch:
+def to_device(
+    batch: tuple, vocab_size: int, mesh: jax.sharding.Mesh | None = None
+) -> Batch:
     """A batch of questions as a `Batch`; with a mesh its rows are spread over the devices.
 
-    ArgumentError where it does not divide by their number: to cut or fill it would change the loss.
+    ArgumentError where it does not divide by their number: to cut or fill it would
+    change the loss.
     """
     sides, other_arrays = sides_of(batch)
     length = max(side.shape[1] for side in sides)
     padded = [
-        np.pad(side, ((0, 0), (0, length - side.shape[1])), constant_values=PAD) for side in sides
+        np.pad(side, ((0, 0), (0, length - side.shape[1])), constant_values=PAD)
+        for side in sides
     ]
     tokens = np.concatenate(padded)
     words, places = words_of(tokens, vocab_size)
@@ -200,7 +229,9 @@ def to_device(batch: tuple, vocab_size: int, mesh: jax.sharding.Mesh | None = No
     by_row = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("batch"))
     copied = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
     _, *arrays = result
-    spread = [None if array is None else jax.device_put(array, by_row) for array in arrays]
+    spread = [
+        None if array is None else jax.device_put(array, by_row) for array in arrays
+    ]
     return Batch(jax.device_put(words, copied), *spread)
 
 
@@ -224,9 +255,10 @@ def device_mesh() -> jax.sharding.Mesh | None:
 def words_of(tokens: np.ndarray, vocab_size: int) -> Words:
     """The distinct words of a batch and the place of each token among them.
 
-    As in a look-up, a token, int [batch, length], beyond the vocabulary is its last word. The words are
-    filled up to 256, 384, 512, 768, 1024, ... with vocab_size, which is no word: few shapes to compile, a
-    function of the batch alone; up to `SMALL_VOCABULARY` words a function of vocab_size.
+    As in a look-up, a token, int [batch, length], beyond the vocabulary is its last
+    word. The words are filled up to 256, 384, 512, 768, 1024, ... with vocab_size,
+    which is no word: few shapes to compile, a function of the batch alone; up to
+    `SMALL_VOCABULARY` words a function of vocab_size.
 
     Example:
       >>> words = words_of(np.array([[7, 5, 1]]), 40)

@@ -28,7 +28,9 @@ def test_fourteen_commands_show_examples(command, run):
     code, shown, _ = run(*command.split(), "--help")
     assert code == 0 and max(map(len, shown.splitlines())) <= 110
     # The first page names every command, in an example too.
-    names = (name for name in FLAGS if name.startswith(command) and name not in ("", "index"))
+    names = (
+        name for name in FLAGS if name.startswith(command) and name not in ("", "index")
+    )
     assert all(f"siamese {name} " in shown for name in names)
 
 
@@ -67,15 +69,24 @@ def test_errors_are_one_message_and_exit_code_2(refused):
         ("predict nowhere a b", "There is no model at nowhere"),
         ("predict model a.csv --explain", "two questions"),
         ("predict model a b --threshold 80%", "'80%' is not a number from -1 to 1"),
-        ("evaluate model --questions pairs.csv --queries q.csv", "not allowed with argument"),
+        (
+            "evaluate model --questions pairs.csv --queries q.csv",
+            "not allowed with argument",
+        ),
         ("evaluate model --queries q.csv", "belong together: --queries and --relevant"),
         ("search . how", "holds no index: an index is one file"),
         ("search nothing how", "There is no nothing: no list of questions, no index"),
         ("search q.csv q.csv", "siamese match q.csv q.csv"),
         ("search q.csv -", "'-' is a file, not the question"),
-        *((f"{words} ?!", "'?!' has no word") for words in ("search q.csv", "predict use how")),
+        *(
+            (f"{words} ?!", "'?!' has no word")
+            for words in ("search q.csv", "predict use how")
+        ),
         ("train --questions pairs.csv --column a", "(--list FILE); leave out --column"),
-        ("index build no.csv --model model", "no file no.csv. A pipe needs --output INDEX"),
+        (
+            "index build no.csv --model model",
+            "no file no.csv. A pipe needs --output INDEX",
+        ),
         ("match q.csv q.csv --model model -k 0", "at least 1"),
         ("match nothing q.csv --model none", "nothing cannot be read"),
         ("index remove q.index 7", "7 cannot be read: no such file"),
@@ -90,7 +101,9 @@ def test_errors_are_one_message_and_exit_code_2(refused):
 def test_doctor_prints_versions_devices_and_what_is_mended(run, monkeypatch):
     code, shown, err = run("doctor")
     mended = "inspect.stack of trax.layers.assert_shape"
-    assert code == 0 and all(w in shown for w in ("trax", "1.4.1", "devices", mended, "OK: ")), err
+    assert code == 0 and all(
+        w in shown for w in ("trax", "1.4.1", "devices", mended, "OK: ")
+    ), err
     monkeypatch.setattr("siamese.cli.course.TRAX", "1.5.0")
     (problem,) = json.loads(run("doctor", "--json")[1])["problems"]
     assert "Trax 1.4.1 was never tried" in problem and "trax==1.5.0" in problem
@@ -122,7 +135,9 @@ def test_the_demo_beats_chance_and_word_overlap(run, monkeypatch):
     assert head["roc_auc"] > overlap["roc_auc"] + 0.15
     assert len(facts["answers"]) == 3
     # The figures that docs/topics/quality.md prints.
-    assert facts["handwritten"] == pytest.approx({"precision": 0.354, "recall": 0.142}, abs=0.02)
+    assert facts["handwritten"] == pytest.approx(
+        {"precision": 0.354, "recall": 0.142}, abs=0.02
+    )
     assert run("predict", "demo/head", "Is it far?", "How far is it?")[0] == 0
 
 
@@ -145,10 +160,17 @@ PAIRS = "question1,question2,is_duplicate\nhow far ?,how old ?,0\nhow old ?,how 
 @pytest.fixture
 def commands(run):
     Path("pairs.csv").write_text(PAIRS)
-    assert run("index", "build", "pairs.csv", "--model", "model", "--output", "index")[0] == 0
+    assert (
+        run("index", "build", "pairs.csv", "--model", "model", "--output", "index")[0]
+        == 0
+    )
     lines = {line.removesuffix(" --bad-rows skip") for line in odd_files.COMMANDS}
     others = ("train", "import-weights", "predict FILE", "--column")
-    return [line.split() for line in sorted(lines) if not any(word in line for word in others)]
+    return [
+        line.split()
+        for line in sorted(lines)
+        if not any(word in line for word in others)
+    ]
 
 
 def of_file(command, file):
@@ -164,21 +186,30 @@ def test_every_command_reads_pipes(commands, run):
         assert code == 0, (command, err)
         os.close(reader)
     assert "\npairs  " in run("data", "-", stdin=PAIRS)[1]
-    assert "was read already" in run("match", "-", "-", "--model", "model", stdin=PAIRS)[2]
+    assert (
+        "was read already" in run("match", "-", "-", "--model", "model", stdin=PAIRS)[2]
+    )
     # A table without known columns is refused here too, and lines are questions.
     command = ["duplicates", "-", "--model", "model"]
-    assert "the columns: Matter, Case" in run(*command, stdin="Matter,Case\n1,How far?\n2,Who\n")[2]
+    assert (
+        "the columns: Matter, Case"
+        in run(*command, stdin="Matter,Case\n1,How far?\n2,Who\n")[2]
+    )
     assert "2 questions" in run(*command, stdin="How far?\nWho, then?\n")[2]
 
 
-def test_every_command_stops_at_a_bad_row_or_skips_it_and_reads_encodings(commands, run):
+def test_every_command_stops_at_a_bad_row_or_skips_it_and_reads_encodings(
+    commands, run
+):
     Path("pairs.csv").write_text(PAIRS + "how old ?,,0\n" + "how,far ?\n" * 30)
     for command in (of_file(command, "pairs.csv") for command in commands):
         code, _, err = run(*command)
         assert code == 2 and "line 5: 2 fields where the header has 3" in err, command
         code, *texts = run(*command, "--bad-rows", "skip")
         assert code == 0, command
-        assert "1 row with an empty question (line 4): left out" in "".join(texts), command
+        assert "1 row with an empty question (line 4): left out" in "".join(texts), (
+            command
+        )
         words = "30 rows that cannot be read (lines 5, 6, 7, 8, 9, …): left out"
         assert words in "".join(texts), command
 
@@ -198,8 +229,13 @@ def test_no_odd_file_and_no_path_that_is_no_file_makes_a_traceback(tmp_path):
     pytest.importorskip("python_calamine")
     paths, codes = odd_files.make_folder(tmp_path), set()
     for at, command in enumerate(odd_files.COMMANDS):
-        codes |= {odd_files.run_one(tmp_path, command, path) for path in paths[at % 14 : -5 : 14]}
-        assert {odd_files.run_one(tmp_path, command, path) for path in paths[-5:]} == {2}, command
+        codes |= {
+            odd_files.run_one(tmp_path, command, path)
+            for path in paths[at % 14 : -5 : 14]
+        }
+        assert {odd_files.run_one(tmp_path, command, path) for path in paths[-5:]} == {
+            2
+        }, command
     assert codes == {0, 2}
 
 
@@ -227,7 +263,9 @@ def test_a_table_is_utf_8_whatever_standard_output_is(run, environment, flags):
     Path("q.txt").write_text("\n".join(TEXTS), "utf-8")
     command = [sys.executable, "-m", "siamese.cli", "match", "q.txt", "q.txt", *flags]
     command += ["--model", "model"]
-    done = subprocess.run(command, env=environment_of(**environment), capture_output=True)
+    done = subprocess.run(
+        command, env=environment_of(**environment), capture_output=True
+    )
     assert done.returncode == 0, done.stderr
     shown = done.stdout.decode("utf-8")
     rows = json.loads(shown)["rows"] if flags else csv.DictReader(io.StringIO(shown))
@@ -252,7 +290,9 @@ def test_a_terminal_shows_the_time_of_what_takes_long(monkeypatch):
     assert terminal.getvalue() == ""
     with elapsed("Encoding"):
         time.sleep(1.3)
-    assert "Encoding ... 1 s" in terminal.getvalue() and terminal.getvalue().endswith("\x1b[K")
+    assert "Encoding ... 1 s" in terminal.getvalue() and terminal.getvalue().endswith(
+        "\x1b[K"
+    )
 
 
 @pytest.mark.parametrize("preset", ["course", "lstm", "head", "ensemble"])
@@ -269,7 +309,8 @@ def test_a_presets_name_for_a_model_is_answered_with_the_command_that_trains_it(
 ):
     Path("list.txt").write_text("How far?\nHow long?\n")
     refused(
-        [part.format(preset) for part in command], "a preset of `siamese train`; train it first"
+        [part.format(preset) for part in command],
+        "a preset of `siamese train`; train it first",
     )
 
 

@@ -23,14 +23,24 @@ HEADER = "question1,question2,is_duplicate\n"
 
 
 @pytest.mark.parametrize(
-    "header", ["Question1,QUESTION2,Is_Duplicate", "\ufeffis_duplicate,Question2,question1"]
+    "header",
+    ["Question1,QUESTION2,Is_Duplicate", "\ufeffis_duplicate,Question2,question1"],
 )
 def test_answers_are_known_by_their_columns_in_any_case_and_order(run, header):
     row = "a b,c d,1" if header.startswith("Q") else "1,c d,a b"
     path = Path("answers.csv")
     path.write_text(f"{header}\n{row}\n", "utf-8")
     Path("q.txt").write_text("how far\nhow far is it\nwhy\n")
-    command = ["threshold", "q.txt", "--model", "model", "--answers", path, "--label", 2]
+    command = [
+        "threshold",
+        "q.txt",
+        "--model",
+        "model",
+        "--answers",
+        path,
+        "--label",
+        2,
+    ]
     assert "2 of 2" in run(*command, stdin="y\n")[2]
     pairs = read_pairs(path)
     assert (pairs.question1[0], pairs.question2[0], len(pairs)) == ("a b", "c d", 2)
@@ -42,7 +52,9 @@ def test_answers_are_added_to_earlier_ones_whoever_saved_them(run, saved):
     by_spreadsheet = saved in ("utf-8-sig", "utf-16")
     encoding = None if by_spreadsheet else saved
     mark = {"utf-8-sig": ";", "utf-16": "\t"}.get(saved, ",")
-    path.write_text(text.replace(",", mark).rstrip() if by_spreadsheet else text, saved, newline="")
+    path.write_text(
+        text.replace(",", mark).rstrip() if by_spreadsheet else text, saved, newline=""
+    )
     listed = ['Wo ist "hier"; ja, Où?', "far far, Où", "age"]
     Path("q.txt").write_text("\n".join(listed), encoding or "utf-8")
     command = ["threshold", "q.txt", "--model", "model", "--answers", "answers.csv"]
@@ -50,15 +62,21 @@ def test_answers_are_added_to_earlier_ones_whoever_saved_them(run, saved):
     for count in (2, 3):
         assert f"{count} of {count}" in run(*command, "--label", count, stdin="y\n")[2]
     pairs = read_pairs(path, encoding=encoding)
-    assert (pairs.question1[0], pairs.question2[0]) == ("Où\nist", "b") and len(pairs) == 3
+    assert (pairs.question1[0], pairs.question2[0]) == ("Où\nist", "b") and len(
+        pairs
+    ) == 3
     assert {*pairs.question1[1:], *pairs.question2[1:]} <= {*listed}
 
 
 def test_the_command_asks_and_writes_to_model_or_index(run):
     detector = make_detector(threshold=0.2)
     model = detector.save(Path("model"), overwrite=True)
-    QuestionIndex.build(detector, random_questions(200), path="old", model=model).close()
-    code, _, err = run("threshold", "old", "--label", "30", stdin="what\ny\ns\nn\n" + "n\ny\n" * 4)
+    QuestionIndex.build(
+        detector, random_questions(200), path="old", model=model
+    ).close()
+    code, _, err = run(
+        "threshold", "old", "--label", "30", stdin="what\ny\ns\nn\n" + "n\ny\n" * 4
+    )
     assert code in (0, 2) and "2 of 30" in err and "The same question?" in err
     assert not Path("old.answers.csv").exists()
     with QuestionIndex.open("old") as index:
@@ -74,14 +92,18 @@ def test_the_command_asks_and_writes_to_model_or_index(run):
     assert fitted.threshold == pytest.approx(0.5, abs=0.1) and fitted.calibration
     Path("q.txt").write_text("how far\n")
     out = run("threshold", "q.txt", "--model", "model", *options)[1]
-    assert f"Threshold {fitted.threshold:.3f}" in out and "not saved; --output FILE" in out
+    assert (
+        f"Threshold {fitted.threshold:.3f}" in out and "not saved; --output FILE" in out
+    )
     assert DuplicateDetector.load(model).threshold == pytest.approx(0.2)
     assert run("threshold", "model", *options)[0] == 0
     assert DuplicateDetector.load(model).threshold == pytest.approx(fitted.threshold)
 
 
 def test_a_curve_lists_pairs_by_its_probability_and_is_refitted(run, rows):
-    model = DuplicateDetector(None, None, None, encoder="use", head=np.diag(np.linspace(1, 9, 512)))
+    model = DuplicateDetector(
+        None, None, None, encoder="use", head=np.diag(np.linspace(1, 9, 512))
+    )
     one, two = random_questions(200, seed=2), random_questions(200, seed=3)
     vectors = model.encode(one), model.encode(two)
     cosines, parts = np.vecdot(*vectors), model.part_cosines(*vectors)
@@ -89,20 +111,34 @@ def test_a_curve_lists_pairs_by_its_probability_and_is_refitted(run, rows):
     model = model.with_fit(fit_parts(parts, cosines, cosines > noisy).fit)
     model.save("curve")
     labelled = zip(one, two, (cosines > np.quantile(cosines, 0.7)).astype(int))
-    Path("mine.csv").write_text(HEADER + "".join(f"{a},{b},{y}\n" for a, b, y in labelled))
+    Path("mine.csv").write_text(
+        HEADER + "".join(f"{a},{b},{y}\n" for a, b, y in labelled)
+    )
     Path("q.txt").write_text("\n".join(one))
     table = rows("duplicates", "q.txt", "--model", "curve", "--pairs")
     probabilities = [float(row["probability"]) for row in table]
     sides = ([row[side] for row in table] for side in ("question1", "question2"))
     np.testing.assert_allclose(probabilities, model.probability(*sides), atol=1e-5)
-    assert probabilities == sorted(probabilities, reverse=True) and min(probabilities) > 0.5
+    assert (
+        probabilities == sorted(probabilities, reverse=True)
+        and min(probabilities) > 0.5
+    )
     fit = ["--answers", "mine.csv", "--output", "new"]
     out = run("threshold", "q.txt", "--model", "curve", *fit[:2])[1]
-    low, high = map(float, re.search(r"Threshold 0\.500, .* \[(.*), (.*)\]", out).groups())
-    assert low < 0.5 < high and "not saved; --output FILE" in out and "--threshold" not in out
+    low, high = map(
+        float, re.search(r"Threshold 0\.500, .* \[(.*), (.*)\]", out).groups()
+    )
+    assert (
+        low < 0.5 < high
+        and "not saved; --output FILE" in out
+        and "--threshold" not in out
+    )
     assert run("threshold", "curve", *fit)[0] == 0
     # 30 % are duplicates now, 50 % before: the same order, and a later cut.
-    chances, new = model.probability(one, two), DuplicateDetector.load("new").probability(one, two)
+    chances, new = (
+        model.probability(one, two),
+        DuplicateDetector.load("new").probability(one, two),
+    )
     assert np.argsort(new).tolist() == np.argsort(chances).tolist()
     assert 0.2 < (new > 0.5).mean() < 0.4 < (chances > 0.5).mean()
     code, _, err = run("threshold", "curve", *fit)
@@ -136,23 +172,33 @@ def test_what_cannot_be_fitted_is_one_sentence(refused):
         refused(["threshold", *options], why, stdin=replies)
 
 
-def test_answers_of_one_kind_and_of_a_broken_run_bind_the_groups_of_an_index(run, monkeypatch):
+def test_answers_of_one_kind_and_of_a_broken_run_bind_the_groups_of_an_index(
+    run, monkeypatch
+):
     detector = make_detector(threshold=0.2)
     model = detector.save("model", overwrite=True)
     QuestionIndex.build(detector, random_questions(99), path="old", model=model).close()
     for count, advice in (3, "Answer more"), (20, "near misses"):
         for _ in range(2):  # The second run asks nothing, and fits again.
-            code, _, err = run("threshold", "old", "--label", count, stdin="n\n" * count)
-            assert code == 2 and "stays what it is, and the answers bind the groups" in err
+            code, _, err = run(
+                "threshold", "old", "--label", count, stdin="n\n" * count
+            )
+            assert (
+                code == 2 and "stays what it is, and the answers bind the groups" in err
+            )
             assert f"All {count} pairs are non-duplicates" in err and advice in err
             with QuestionIndex.open("old") as index:
                 assert len(index.answers()) == count and index.detector.threshold == 0.2
-    monkeypatch.setattr("sys.stdin", Mock(readline=Mock(side_effect=["y\n", KeyboardInterrupt])))
+    monkeypatch.setattr(
+        "sys.stdin", Mock(readline=Mock(side_effect=["y\n", KeyboardInterrupt]))
+    )
     assert run("threshold", "old", "--label", "30")[0] == 130
     with QuestionIndex.open("old") as index:
         assert index.answers().is_duplicate.sum() == 1 and len(index.answers()) == 21
     out = run("threshold", "old", "--label", "21")[1]
-    assert "Of 21 labels 1 is a duplicate, and it takes 5" in out and "near misses" in out
+    assert (
+        "Of 21 labels 1 is a duplicate, and it takes 5" in out and "near misses" in out
+    )
     with QuestionIndex.open("old") as index:
         assert index.detector.threshold == 0.2 and index.detector.calibration is None
 
@@ -199,7 +245,10 @@ def test_an_answer_can_be_taken_back(run):
     Path("q.txt").write_text("how far\nhow old\ncook rice\nwhat is far\n")
     command = ["threshold", "q.txt", "--model", "model", "--label", "3"]
     err = run(*command, stdin="u\ny\ny\nu\nu\nn\nn\nq\n")[2]
-    assert "no answer of this run to take back" in err and "u (undo the last answer)" in err
+    assert (
+        "no answer of this run to take back" in err
+        and "u (undo the last answer)" in err
+    )
     assert read_pairs("q.txt.answers.csv").is_duplicate.tolist() == [0, 0]
     texts = re.findall("^1 of 3\n(.*)\n(.*)$", err, re.M)
     assert len(texts) == 3 and len(set(texts)) == 1  # Taken back, it is asked again.
@@ -211,7 +260,12 @@ class Labeller:
     def __init__(self, target, *flags):
         command = [sys.executable, "-m", "siamese.cli", "threshold", target, *flags]
         pipe = subprocess.PIPE
-        options = {"stdin": pipe, "stdout": subprocess.DEVNULL, "stderr": pipe, "text": True}
+        options = {
+            "stdin": pipe,
+            "stdout": subprocess.DEVNULL,
+            "stderr": pipe,
+            "text": True,
+        }
         options |= {"bufsize": 1, "env": environment_of()}
         self.process = subprocess.Popen(command, **options)
         self.messages = ""
@@ -248,7 +302,9 @@ def labels_of(target):
 @pytest.mark.parametrize("target", ["q.txt", "q.db"])
 def test_two_people_who_label_at_once_lose_no_answer(run, target):
     Path("q.txt").write_text("\n".join(dict.fromkeys(random_questions(30))))
-    assert run("index", "build", "q.txt", "--model", "model", "--output", "q.db")[0] == 0
+    assert (
+        run("index", "build", "q.txt", "--model", "model", "--output", "q.db")[0] == 0
+    )
     flags = ["--label", "20", *(["--model", "model"] if target == "q.txt" else [])]
     people = [Labeller(target, *flags) for _ in range(2)]
     try:
@@ -281,17 +337,24 @@ def test_two_people_who_label_at_once_lose_no_answer(run, target):
 
 def test_an_index_has_its_answers_in_itself_alone(run):
     Path("q.txt").write_text("\n".join(dict.fromkeys(random_questions(30))))
-    assert run("index", "build", "q.txt", "--model", "model", "--output", "q.db")[0] == 0
+    assert (
+        run("index", "build", "q.txt", "--model", "model", "--output", "q.db")[0] == 0
+    )
     run("threshold", "q.db", "--label", "9", stdin="y\nn\nn\n")
     with QuestionIndex.open("q.db") as index:  # as the page takes one back
         answers = index.answers()
         index.add_answers(answers.rows(0, 1), forget=True)
-    Path("mine.csv").write_text(f"{HEADER}{answers.question1[1]},{answers.question2[1]},1\n")
+    Path("mine.csv").write_text(
+        f"{HEADER}{answers.question1[1]},{answers.question2[1]},1\n"
+    )
     _, _, err = run("threshold", "q.db", "--label", "9", stdin="q\n")
     assert "3 of 9" in err and list(labels_of("q.db").values()) == [False, False]
     # A file is read into it once, and it says which answers it changes.
     _, _, err = run("threshold", "q.db", "--answers", "mine.csv")
-    assert "changed 1 answer" in err and sorted(labels_of("q.db").values()) == [False, True]
+    assert "changed 1 answer" in err and sorted(labels_of("q.db").values()) == [
+        False,
+        True,
+    ]
     Path("mine.csv").unlink()
     assert "3 of 9" in run("threshold", "q.db", "--label", "9", stdin="q\n")[2]
     assert sorted(path.name for path in Path().iterdir()) == ["model", "q.db", "q.txt"]
@@ -309,18 +372,24 @@ def test_an_index_has_its_answers_in_itself_alone(run):
 def test_answers_that_contradict_each_other_are_named(refused, run, rows):
     Path("q.txt").write_text("how far\nhow old\nhow\nHow far\n")
     Path("q.txt.answers.csv").write_text(HEADER + rows)
-    assert run("index", "build", "q.txt", "--model", "model", "--output", "q.db")[0] == 0
+    assert (
+        run("index", "build", "q.txt", "--model", "model", "--output", "q.db")[0] == 0
+    )
     for command in (
         ["duplicates", "q.txt", "--model", "model"],
         ["threshold", "q.txt", "--model", "model", "--label", "5"],
         ["threshold", "q.db", "--answers", "q.txt.answers.csv"],
     ):
-        refused(command, "q.txt.answers.csv: The answers contradict each other", stdin="q\n")
+        refused(
+            command, "q.txt.answers.csv: The answers contradict each other", stdin="q\n"
+        )
     with QuestionIndex.open("q.db") as index:
         assert len(index.answers()) == 0
 
 
-def test_an_answer_that_contradicts_others_is_not_stored_and_the_next_pair_is_asked(run):
+def test_an_answer_that_contradicts_others_is_not_stored_and_the_next_pair_is_asked(
+    run,
+):
     Path("q.txt").write_text("how far\nhow old\nhow rice\n")
     command = ["threshold", "q.txt", "--model", "model", "--label", "3"]
     err = run(*command, stdin="y\ny\nn\n")[2]
@@ -333,24 +402,40 @@ def test_pairs_by_id_fit_a_threshold_and_are_measured(run):
     lines = ["id,question", *(f"q{n},{text}" for n, text in enumerate(texts))]
     Path("q.csv").write_text("\n".join(lines))
     ends = [(n, (n * 7 + 3) % len(texts)) for n in range(len(texts))]
-    cosines = make_detector().similarity(*([texts[end] for end in side] for side in zip(*ends)))
+    cosines = make_detector().similarity(
+        *([texts[end] for end in side] for side in zip(*ends))
+    )
     rows = [f"q{a},q{b},{int(cosine > 0.6)}" for (a, b), cosine in zip(ends, cosines)]
     Path("links.csv").write_text("\n".join(["id1,id2,is_duplicate", *rows]))
-    assert run("index", "build", "q.csv", "--model", "model", "--output", "q.db")[0] == 0
+    assert (
+        run("index", "build", "q.csv", "--model", "model", "--output", "q.db")[0] == 0
+    )
     for source in ("q.csv", "q.db"):
-        code, out, err = run("threshold", "q.db", "--answers", "links.csv", "--list", source)
+        code, out, err = run(
+            "threshold", "q.db", "--answers", "links.csv", "--list", source
+        )
         assert code == 0 and f"of {len(texts)} labels" in out, err
-    assert run("evaluate", "model", "--questions", "links.csv", "--list", "q.csv")[0] == 0
+    assert (
+        run("evaluate", "model", "--questions", "links.csv", "--list", "q.csv")[0] == 0
+    )
 
 
-def test_what_thirty_answers_are_worth_on_the_handwritten_questions(run, rows, monkeypatch):
+def test_what_thirty_answers_are_worth_on_the_handwritten_questions(
+    run, rows, monkeypatch
+):
     """The figures of the README and of docs/quickstart.md."""
-    owners = {own["question"]: own["group"] or own["id"] for own in handwritten_questions()}
+    owners = {
+        own["question"]: own["group"] or own["id"] for own in handwritten_questions()
+    }
     Path("q.txt").write_text("\n".join(owners))
 
     def pairs(group_of):
         both = combinations(group_of, 2)
-        return {frozenset(pair) for pair in both if len({group_of[text] for text in pair}) == 1}
+        return {
+            frozenset(pair)
+            for pair in both
+            if len({group_of[text] for text in pair}) == 1
+        }
 
     def found(*flags):
         table = rows("duplicates", "q.txt", *flags)
@@ -362,13 +447,27 @@ def test_what_thirty_answers_are_worth_on_the_handwritten_questions(run, rows, m
     monkeypatch.setattr("siamese.cli.labels._ask", answer)
     out = run("threshold", "q.txt", "--label", "30")[1]
     after = found()  # It fits the same threshold to the same answers.
-    answers = read_pairs("q.txt.answers.csv")  # They bind the groups, on both sides of the cut.
+    answers = read_pairs(
+        "q.txt.answers.csv"
+    )  # They bind the groups, on both sides of the cut.
     yours = answers.is_duplicate.sum()
     assert [len(after), len(after & true), yours] == [193, 95, 10]
-    assert f"{len(after)} pairs, {yours} of them your answers, {len(after) - yours} new" in out
-    for one, two, is_duplicate in zip(answers.question1, answers.question2, answers.is_duplicate):
+    assert (
+        f"{len(after)} pairs, {yours} of them your answers, {len(after) - yours} new"
+        in out
+    )
+    for one, two, is_duplicate in zip(
+        answers.question1, answers.question2, answers.is_duplicate
+    ):
         assert ({one, two} in after) == is_duplicate
-    command = ["threshold", "use", "--answers", "q.txt.answers.csv", "--output", "fitted"]
+    command = [
+        "threshold",
+        "use",
+        "--answers",
+        "q.txt.answers.csv",
+        "--output",
+        "fitted",
+    ]
     assert run(*command)[0] == 0
     model = DuplicateDetector.load("fitted")  # the encoder's, with that threshold
     assert 0.4 < model.threshold < 0.8 and model.encoder.name == "use"
@@ -376,7 +475,9 @@ def test_what_thirty_answers_are_worth_on_the_handwritten_questions(run, rows, m
 
 
 def test_a_list_is_described_and_after_a_while_the_way_to_an_index(run, monkeypatch):
-    Path("my q.csv").write_text("title,body,tags\nHow far?,I ask.,x\nHow old?,Tell.,y\n")
+    Path("my q.csv").write_text(
+        "title,body,tags\nHow far?,I ask.,x\nHow old?,Tell.,y\n"
+    )
     monkeypatch.setattr("siamese.cli.reading.LONG", 1e9)  # however busy the machine is
     err = run("duplicates", "my q.csv")[2]
     assert "2 questions; column: title+body:50" in err and "not compared: tags" in err
@@ -397,14 +498,20 @@ def test_blank_rows_of_a_spreadsheet_are_no_answers(run, rows):
     Path("q.txt.answers.csv").write_text(HEADER.replace(",", mark) + rows)
     assert run("duplicates", "q.txt", "--model", "model")[0] == 0
     before = rows.count("how far")
-    _, _, err = run("threshold", "q.txt", "--model", "model", "--label", before + 1, stdin="y\n")
+    _, _, err = run(
+        "threshold", "q.txt", "--model", "model", "--label", before + 1, stdin="y\n"
+    )
     assert f"{before + 1} of {before + 1}" in err
     assert len(read_pairs("q.txt.answers.csv")) == before + 1
 
 
-@pytest.mark.parametrize("row", ["why,what,\n", "why,,1\n", "why,what,maybe\n", "why,what\n"])
+@pytest.mark.parametrize(
+    "row", ["why,what,\n", "why,,1\n", "why,what,maybe\n", "why,what\n"]
+)
 @pytest.mark.parametrize("flags", [[], ["--bad-rows", "skip"]], ids=str)
-def test_an_answer_that_is_not_whole_is_named_and_nothing_is_rewritten(refused, run, row, flags):
+def test_an_answer_that_is_not_whole_is_named_and_nothing_is_rewritten(
+    refused, run, row, flags
+):
     Path("q.txt").write_text("how far\nhow old\nhow rice\n")
     text = f"{HEADER}how far,how old,1\n{row}"
     Path("q.txt.answers.csv").write_text(text)
@@ -415,16 +522,23 @@ def test_an_answer_that_is_not_whole_is_named_and_nothing_is_rewritten(refused, 
 
 
 def advised_commands(messages):
-    return [line.split("    (")[0] for line in re.findall("siamese ([a-z]+ [^`\n]*)", messages)]
+    return [
+        line.split("    (")[0]
+        for line in re.findall("siamese ([a-z]+ [^`\n]*)", messages)
+    ]
 
 
 @pytest.mark.parametrize("target", ["q.csv", "q.db"])
 @pytest.mark.parametrize("flags", [[], ["--bad-rows", "skip"]], ids=str)
-def test_links_of_a_list_or_an_index_are_read_by_its_ids_and_the_advice_works(run, target, flags):
+def test_links_of_a_list_or_an_index_are_read_by_its_ids_and_the_advice_works(
+    run, target, flags
+):
     texts = list(dict.fromkeys(random_questions(40)))
     lines = ["id,question", *(f"q{n},{text}" for n, text in enumerate(texts))]
     Path("q.csv").write_text("\n".join(lines))
-    assert run("index", "build", "q.csv", "--model", "model", "--output", "q.db")[0] == 0
+    assert (
+        run("index", "build", "q.csv", "--model", "model", "--output", "q.db")[0] == 0
+    )
     Path("links.csv").write_text("id1,id2\nq1,q2\nq3,q4\n")
     model = ["--model", "model"] if target == "q.csv" else []
     command = ["threshold", target, "--answers", "links.csv", *model, *flags]

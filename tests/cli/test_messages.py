@@ -21,7 +21,15 @@ LISTS |= {"index build", "index add", "train"}
 PAIRS = {"data", "train", "evaluate", "threshold", "predict"}
 ON_INDEXES = {"search", "duplicates", "serve", "threshold", "evaluate"}
 ON_INDEXES |= {"index add", "index remove", "index export"}
-WRITE = {"train", "threshold", "import-weights", "predict", "match", "duplicates", "index build"}
+WRITE = {
+    "train",
+    "threshold",
+    "import-weights",
+    "predict",
+    "match",
+    "duplicates",
+    "index build",
+}
 # Where a string stands -> the commands that may print it.
 PRINTED_BY = {
     "reading/questions.py": LISTS,
@@ -59,12 +67,16 @@ def strings():
         for top in ast.parse(path.read_text("utf-8")).body:
             inside = set()  # an f-string's parts, which come after it
             for node in ast.walk(top):
-                if id(node) in inside or not isinstance(node, (ast.Constant, ast.JoinedStr)):
+                if id(node) in inside or not isinstance(
+                    node, (ast.Constant, ast.JoinedStr)
+                ):
                     continue
                 parts = node.values if isinstance(node, ast.JoinedStr) else [node]
                 inside |= set(map(id, parts))
                 texts = [getattr(part, "value", None) for part in parts]
-                text = "".join(text if isinstance(text, str) else "{}" for text in texts)
+                text = "".join(
+                    text if isinstance(text, str) else "{}" for text in texts
+                )
                 if "siamese " in text or "--" in text:
                     found.append((file, getattr(top, "name", ""), text))
     return found
@@ -75,7 +87,12 @@ def printed_by(file, function):
     command = function.replace("index_", "index ").replace("_", "-")
     if file.startswith("cli/") and command and command in FLAGS:
         return {command}
-    places = [f"{file}: {function}", file, file.rpartition("/")[0], file.partition("/")[0]]
+    places = [
+        f"{file}: {function}",
+        file,
+        file.rpartition("/")[0],
+        file.partition("/")[0],
+    ]
     return next((PRINTED_BY[place] for place in places if place in PRINTED_BY), None)
 
 
@@ -85,18 +102,30 @@ def test_a_message_names_only_commands_and_flags_that_exist_where_it_is_printed(
         for command, rest in COMMAND.findall(text):
             named.add(command)
             if command not in FLAGS:
-                wrong.append(f"{file}, {function}: there is no command `siamese {command}`")
+                wrong.append(
+                    f"{file}, {function}: there is no command `siamese {command}`"
+                )
             missing = set(FLAG.findall(rest)) - FLAGS.get(command, set())
-            wrong += [f"{file}, {function}: `siamese {command}` has no {flag}" for flag in missing]
-        flags = set(FLAG.findall(OTHER_PROGRAMS.sub("", COMMAND.sub("", text)))) - {"--help"}
+            wrong += [
+                f"{file}, {function}: `siamese {command}` has no {flag}"
+                for flag in missing
+            ]
+        flags = set(FLAG.findall(OTHER_PROGRAMS.sub("", COMMAND.sub("", text)))) - {
+            "--help"
+        }
         commands = printed_by(file, function)
         if flags and commands is None:
             wrong.append(f"{file}, {function}: {flags}: which command prints this?")
         for command in commands or ():
             if lacking := flags - FLAGS[command]:
-                wrong.append(f"{file}, {function}: `siamese {command}` prints and lacks {lacking}")
+                wrong.append(
+                    f"{file}, {function}: `siamese {command}` prints and lacks {lacking}"
+                )
     assert not wrong, "\n".join(wrong)
-    assert named >= set(FLAGS) - {"", "index"}  # Each command stands in an example at least.
+    assert named >= set(FLAGS) - {
+        "",
+        "index",
+    }  # Each command stands in an example at least.
 
 
 def test_the_reading_flags_are_the_same_wherever_questions_or_pairs_are_read():

@@ -11,7 +11,9 @@ LIST = "id,question\n1,how far is it?\n2,how old are you?\n"
 NAME = os.fsdecode(b"fra\xe9ge")
 
 if sys.platform != "linux":
-    pytest.skip("needs a file system that takes any bytes for a name", allow_module_level=True)
+    pytest.skip(
+        "needs a file system that takes any bytes for a name", allow_module_level=True
+    )
 
 
 @pytest.fixture
@@ -30,7 +32,15 @@ def test_an_index_of_such_a_name_is_made_changed_and_searched(run, listed):
         ["index", "add", index, listed],
         ["index", "remove", index, "--ids", "2"],
         ["search", index, "how far?"],
-        ["duplicates", listed, "--model", model, "--output", f"{NAME}.groups", "--json"],
+        [
+            "duplicates",
+            listed,
+            "--model",
+            model,
+            "--output",
+            f"{NAME}.groups",
+            "--json",
+        ],
         ["match", listed, index, "--output", f"{NAME}.matches"],
         ["predict", model, "how far?", "how old?"],
     ):
@@ -73,7 +83,15 @@ def test_on_a_read_only_disk_an_index_of_such_a_name_is_searched_and_none_is_wri
         code, out, err = run("search", index, "how far is it?")
         assert code == 0 and "how far is it?" in out, err
         for command in (
-            ["index", "build", listed, "--model", "model", "--output", disk / f"{NAME}.2"],
+            [
+                "index",
+                "build",
+                listed,
+                "--model",
+                "model",
+                "--output",
+                disk / f"{NAME}.2",
+            ],
             ["index", "add", index, listed],
             ["duplicates", index, "--output", disk / f"{NAME}.groups"],
         ):

@@ -16,7 +16,8 @@ from siamese import DuplicateDetector, QuestionIndex
 from siamese.errors import ArgumentError, SiameseError
 from siamese.system import files as atomic
 
-# A command that stops once, after a function of it has returned, until a line comes from standard input.
+# A command that stops once, after a function of it has returned, until a line comes
+# from standard input.
 PROGRAM = """
 import importlib, sys
 module, _, names = sys.argv[1].partition(":")
@@ -46,7 +47,13 @@ class Stopped:
     def __init__(self, hook, command, folder):
         words = [sys.executable, "-c", PROGRAM, hook, *map(str, command)]
         pipe = subprocess.PIPE
-        options = {"stdin": pipe, "stdout": pipe, "stderr": pipe, "text": True, "cwd": folder}
+        options = {
+            "stdin": pipe,
+            "stdout": pipe,
+            "stderr": pipe,
+            "text": True,
+            "cwd": folder,
+        }
         self.process = subprocess.Popen(words, env=environment_of(), **options)
         self.waits = self.process.stdout.readline() == "ready\n"
 
@@ -54,7 +61,9 @@ class Stopped:
         """Lets it go on, or sends it a signal; returns its exit code and messages."""
         if how is not None:
             self.process.send_signal(how)
-        _, messages = self.process.communicate("\n" if how is None else None, timeout=120)
+        _, messages = self.process.communicate(
+            "\n" if how is None else None, timeout=120
+        )
         assert self.waits, messages
         return self.process.returncode, messages
 
@@ -89,7 +98,9 @@ def folder(tmp_path):
     header = "question1,question2,is_duplicate"
     (tmp_path / "labelled.csv").write_text("\n".join([header, *lines]))
     words = ["<PAD>", *WORDS]
-    (tmp_path / "vocab.json").write_text(json.dumps({w: n for n, w in enumerate(words, 1)}))
+    (tmp_path / "vocab.json").write_text(
+        json.dumps({w: n for n, w in enumerate(words, 1)})
+    )
     shapes = (len(words), 4), (8, 16), (16,)
     write_trax_weights(tmp_path, [np.ones(shape, np.float32) for shape in shapes])
     return tmp_path
@@ -146,7 +157,9 @@ def contents(path):
 
 
 @pytest.mark.parametrize(
-    ("command", "hook", "output"), OUTPUTS, ids=[command[:20] for command, *_ in OUTPUTS]
+    ("command", "hook", "output"),
+    OUTPUTS,
+    ids=[command[:20] for command, *_ in OUTPUTS],
 )
 def test_of_two_commands_the_later_one_replaces_and_removes_nothing(
     folder, stopped, command, hook, output
@@ -174,7 +187,9 @@ def test_of_two_commands_the_later_one_replaces_and_removes_nothing(
 
 
 def test_what_was_added_to_the_first_index_stays(folder, stopped):
-    first, second = (stopped("siamese.index.rows:encoded", BUILD.split()) for _ in range(2))
+    first, second = (
+        stopped("siamese.index.rows:encoded", BUILD.split()) for _ in range(2)
+    )
     assert first.end()[0] == 0
     with QuestionIndex.open(folder / "new.db") as index:
         index.add(["rice rice rice"], ids=["mine"])
@@ -185,7 +200,9 @@ def test_what_was_added_to_the_first_index_stays(folder, stopped):
         assert index.entries[-1]["id"] == "mine"
 
 
-def test_an_index_whose_maker_fails_while_another_waits_is_made_by_the_other(folder, stopped):
+def test_an_index_whose_maker_fails_while_another_waits_is_made_by_the_other(
+    folder, stopped
+):
     first = stopped("siamese.index.rows:insert", BUILD.split())  # in its transaction
     second = stopped("siamese.index.rows:encoded", BUILD.split())
     print(file=second.process.stdin, flush=True)  # It waits for the first, or will.
@@ -207,9 +224,9 @@ WRITERS = {
     "index": lambda path, **options: QuestionIndex.build(
         make_detector(), ["how far"], path=path, **options
     ).close(),
-    "parquet": lambda path, **options: QuestionIndex.build(make_detector(), ["how far"]).export(
-        path, **options
-    ),
+    "parquet": lambda path, **options: QuestionIndex.build(
+        make_detector(), ["how far"]
+    ).export(path, **options),
 }
 
 
@@ -227,7 +244,8 @@ def test_in_python_a_file_is_replaced_on_request_alone(tmp_path, kind):
     assert path.read_bytes() == before
     write(path, overwrite=True)
     assert os.listdir(tmp_path) == ["file"]
-    # A file of another kind is no index, and stays also with overwrite; a table or model replaces it.
+    # A file of another kind is no index, and stays also with overwrite; a table or
+    # model replaces it.
     path.write_text("mine")
     with pytest.raises(SiameseError):
         write(path)

@@ -19,11 +19,22 @@ EVIL = "how \x1b]0;owned\x07\x1b[31m far ?"
 
 @pytest.fixture
 def old(run):
-    lines = ["5,how far ?,me", "6,how far ?,you", "7,what is rice,=x", "8,what is rice,y"]
+    lines = [
+        "5,how far ?,me",
+        "6,how far ?,you",
+        "7,what is rice,=x",
+        "8,what is rice,y",
+    ]
     lines = ["id,question,by", *lines, "9,how do i cook,z", "10,,z"]
     Path("old.csv").write_text("\n".join(lines))
-    facts = json.loads(run("index", "build", "old.csv", "--model", "model", "--json")[1])
-    assert (facts["output"], facts["questions"], facts["left_out"]) == ("old.csv.index", 5, 1)
+    facts = json.loads(
+        run("index", "build", "old.csv", "--model", "model", "--json")[1]
+    )
+    assert (facts["output"], facts["questions"], facts["left_out"]) == (
+        "old.csv.index",
+        5,
+        1,
+    )
     return "old.csv.index"
 
 
@@ -38,16 +49,30 @@ def test_an_index_is_searched_changed_and_exported(run, old):
     text = "id,question,by,vector,column_vector\na,age of rice,u,1,2\n9,how do you cook,z,3,4\n"
     Path("more.csv").write_text(text)
     Path("repeated.txt").write_text("How far ?\nlearn to cook\n")
-    for file, numbers in (("more.csv", "11006"), ("more.csv", "00206"), ("repeated.txt", "10107")):
+    for file, numbers in (
+        ("more.csv", "11006"),
+        ("more.csv", "00206"),
+        ("repeated.txt", "10107"),
+    ):
         shown = run("index", "add", old, file)[1].splitlines()
         assert "".join(line.split()[-1] for line in shown) == numbers
-    assert "ids: the next free numbers of the index" in run("index", "add", old, file)[2]
-    assert run("index", "build", file, "--model", "model", "--output", "numbered")[0] == 0
-    assert "numbers its questions itself" in run("index", "add", "numbered", "more.csv")[2]
+    assert (
+        "ids: the next free numbers of the index" in run("index", "add", old, file)[2]
+    )
+    assert (
+        run("index", "build", file, "--model", "model", "--output", "numbered")[0] == 0
+    )
+    assert (
+        "numbers its questions itself" in run("index", "add", "numbered", "more.csv")[2]
+    )
     removed = run("index", "remove", old, "--ids", "5", "9", "a", "5 of another list")
-    assert removed[0] == 2 and "no question with the id '5 of another list'" in removed[2]
+    assert (
+        removed[0] == 2 and "no question with the id '5 of another list'" in removed[2]
+    )
     Path("ids").write_text("key;x\n5;1\n6;2\n")
-    facts = json.loads(run("index", "remove", old, "ids", "--id-column", "key", "--json")[1])
+    facts = json.loads(
+        run("index", "remove", old, "ids", "--id-column", "key", "--json")[1]
+    )
     assert facts == {"removed": 2, "questions": 5}
     assert "how far" not in run("search", old, "how far ?")[1]
     parquet = pytest.importorskip("pyarrow.parquet")
@@ -57,7 +82,11 @@ def test_an_index_is_searched_changed_and_exported(run, old):
     assert "belongs to" in run("index", "export", old, "link.parquet", "--overwrite")[2]
     names = "id", "column_vector", "column_column_vector"  # each column one of its own
     rows = parquet.read_table("out.parquet").to_pylist()
-    assert values(rows, *names)[1:4] == [("8", None, None), ("a", "2", "1"), ("9", "4", "3")]
+    assert values(rows, *names)[1:4] == [
+        ("8", None, None),
+        ("a", "2", "1"),
+        ("9", "4", "3"),
+    ]
 
 
 def test_a_list_of_questions_will_do_for_an_index(tmp_path, run, old):
@@ -74,9 +103,18 @@ def test_that_no_labels_stand_behind_a_threshold_is_said_once(run, old):
     Path("use").touch()  # The encoder is meant.
     assert run("index", "build", "old.csv", "--output", "use.index")[0] == 0
     fit = {"threshold": 0.7, "calibration": None, "threshold_from": "default"}
-    make_detector().with_fit(fit).save("plain")  # as training saves a model that separates nothing
-    assert run("index", "build", "old.csv", "--model", "plain", "--output", "plain.index")[0] == 0
-    Path("pairs.csv").write_text("question1,question2,label\nhow far,how old,0\nwhy,why,1\n")
+    make_detector().with_fit(fit).save(
+        "plain"
+    )  # as training saves a model that separates nothing
+    assert (
+        run("index", "build", "old.csv", "--model", "plain", "--output", "plain.index")[
+            0
+        ]
+        == 0
+    )
+    Path("pairs.csv").write_text(
+        "question1,question2,label\nhow far,how old,0\nwhy,why,1\n"
+    )
     for command in (
         ["search", "plain.index", "how far is it?"], ["evaluate", "plain", "--questions", "pairs.csv"],
         ["search", "old.csv", "how far is it?"], ["search", "use.index", "how far is it?"],
@@ -93,12 +131,23 @@ def test_predict_answers_a_file_of_pairs_in_order(run, rows):
     Path("pairs").write_text("\n".join(map(";".join, [("id", "a", "b"), *pairs])))
     command = ["predict", "model", "pairs", "--threshold", "0.4", "--columns", "a,b"]
     table = rows(*command)
-    columns = ["question1", "question2", "similarity", "probability", "is_duplicate", "id"]
+    columns = [
+        "question1",
+        "question2",
+        "similarity",
+        "probability",
+        "is_duplicate",
+        "id",
+    ]
     assert list(table[0]) == columns
     assert values(table, "id", "question1", "question2") == pairs
     cosines = make_detector().similarity(texts[::2], texts[1::2]).tolist()
-    assert [float(row["similarity"]) for row in table] == pytest.approx(cosines, abs=1e-6)
-    assert [row["is_duplicate"] for row in table] == ["01"[cosine > 0.4] for cosine in cosines]
+    assert [float(row["similarity"]) for row in table] == pytest.approx(
+        cosines, abs=1e-6
+    )
+    assert [row["is_duplicate"] for row in table] == [
+        "01"[cosine > 0.4] for cosine in cosines
+    ]
     facts = json.loads(run(*command, "--json")[1])
     assert facts["duplicates"] == sum(cosine > 0.4 for cosine in cosines)
 
@@ -106,10 +155,14 @@ def test_predict_answers_a_file_of_pairs_in_order(run, rows):
 def test_predict_explains_by_words_and_notes_what_it_does_not_read(run):
     code, out, _ = run("predict", "model", "how far ?", "how old ?", "--explain")
     assert code == 0 and "not a duplicate: cosine" in out and "far  " in out
-    answer = json.loads(run("predict", "model", "how far", "how old", "--explain", "--json")[1])
+    answer = json.loads(
+        run("predict", "model", "how far", "how old", "--explain", "--json")[1]
+    )
     assert [word["word"] for word in answer["words1"]] == ["how", "far"]
     long = "how far " * 400
-    Path("pairs.csv").write_text(f"question1,question2,label\n{long},how,1\nhow,far,0\n")
+    Path("pairs.csv").write_text(
+        f"question1,question2,label\n{long},how,1\nhow,far,0\n"
+    )
     for command in (
         ["predict", "model", long, "how"],
         ["predict", "model", "pairs.csv"],
@@ -120,7 +173,11 @@ def test_predict_explains_by_words_and_notes_what_it_does_not_read(run):
 
 
 def test_foreign_text_is_shown_and_not_obeyed(run):
-    records = [{"question": EVIL}, {"question": "how far ?\n* 1.000 [9] no"}, {"question": EVIL}]
+    records = [
+        {"question": EVIL},
+        {"question": "how far ?\n* 1.000 [9] no"},
+        {"question": EVIL},
+    ]
     records[0] |= {"score": float("nan"), "more": [float("inf")]}
     Path("old.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
     Path("pairs.csv").write_text(f"question1,question2\n{EVIL},how far ?\n")
@@ -131,17 +188,24 @@ def test_foreign_text_is_shown_and_not_obeyed(run):
         ["predict", "model", "pairs.csv"],
     ):  # fmt: skip
         code, out, _ = run(*arguments)
-        assert code == 0 and not {"\x1b", "\x07"} & set(out) and r"\x1b[31m" in out, arguments
+        assert code == 0 and not {"\x1b", "\x07"} & set(out) and r"\x1b[31m" in out, (
+            arguments
+        )
         assert "\n* 1.000" not in out or arguments[0] == "duplicates"
     assert run("duplicates", "old.jsonl", *model, "--output", "g.csv")[0] == 0
     assert EVIL in Path("g.csv").read_text()
     out = run("search", "old.jsonl", EVIL, "--json", *model)[1]
-    hits = json.loads(out, parse_constant=pytest.fail)["hits"]  # It fails for NaN and infinity.
+    hits = json.loads(out, parse_constant=pytest.fail)[
+        "hits"
+    ]  # It fails for NaN and infinity.
     assert {"score": None, "more": [None]} in [hit["columns"] for hit in hits]
 
 
 def test_the_order_of_a_hybrid_search_is_explained_where_it_shows(run, old):
-    shown = [run("search", old, question)[1] for question in ("how far ?", *random_questions(9))]
+    shown = [
+        run("search", old, question)[1]
+        for question in ("how far ?", *random_questions(9))
+    ]
     for out in shown:
         cosines = [float(line[2:8]) for line in out.splitlines() if "[" in line]
         is_ordered = cosines == sorted(cosines, reverse=True)
@@ -159,30 +223,49 @@ def test_evaluate_measures_a_search_with_a_weight_chosen_on_other_queries(run, o
     assert header.split()[:3] == ["search", "MRR", "MAP"]
     assert [row.split()[:2] for row in table] == [[m, "1.000"] for m in labels.MODES]
     assert "1 of the 3 ids in known.csv are not in new.csv, such as 'q8'" in err
-    assert count.startswith("1 of 2 queries") and "0.6, chosen on 1 other queries (" in weight
+    assert (
+        count.startswith("1 of 2 queries")
+        and "0.6, chosen on 1 other queries (" in weight
+    )
     Path("relevant.csv").write_text("query_id,id\nq2,9\nq3,5\nq1,7\n,5\n")
     code, _, err = run(*command, "relevant.csv")
     assert code == 2 and "line 5: no query_id or no id" in err
-    for known, place, words in (("q1,5", 1, "the index"), ("q9,5", 2, "names no query of new.csv")):
+    for known, place, words in (
+        ("q1,5", 1, "the index"),
+        ("q9,5", 2, "names no query of new.csv"),
+    ):
         Path("one.csv").write_text(f"query_id,id\n{known}\n")
         assert words in run(*command, "one.csv")[place].splitlines()[-1]
 
 
 def test_groups_keep_their_ids_when_questions_are_added(run, rows, old):
     before = rows("duplicates", old, "--threshold", "0.999")
-    assert values(before, "group", "id") == [("5", "5"), ("5", "6"), ("7", "7"), ("7", "8")]
-    Path("new.csv").write_text("id,question,by\na,how far ?,u\nd,age old,w\ne,age old,w\n")
+    assert values(before, "group", "id") == [
+        ("5", "5"),
+        ("5", "6"),
+        ("7", "7"),
+        ("7", "8"),
+    ]
+    Path("new.csv").write_text(
+        "id,question,by\na,how far ?,u\nd,age old,w\ne,age old,w\n"
+    )
     assert run("index", "add", old, "new.csv")[0] == 0
     ends = ["55", "56", "5a", "77", "78", "dd", "de"]  # group and id
     assert values(rows("duplicates", old), "group", "id") == list(map(tuple, ends))
     for flags, threshold in (([], 0.999), (["--regroup"], 0.9)):
         facts = json.loads(run("duplicates", old, "--json", *flags)[1])
-        assert (facts["threshold"], facts["threshold_from"] == "groups") == (threshold, not flags)
+        assert (facts["threshold"], facts["threshold_from"] == "groups") == (
+            threshold,
+            not flags,
+        )
 
 
 def test_one_question_of_each_group_is_kept_by_a_rule(rows, refused):
     lines = ["id,title,created_at,votes,at,keep,Score", "1,how far,2026-03-01,3,3,A,"]
-    lines += ["2,how   far,2026-01-31,10,soon,B,5", "3,how far,2026-02-01T08:00:00Z,9,1,C,7"]
+    lines += [
+        "2,how   far,2026-01-31,10,soon,B,5",
+        "3,how far,2026-02-01T08:00:00Z,9,1,C,7",
+    ]
     Path("posts.csv").write_text("\n".join([*lines, "4,cook rice,2026-01-01,1,2,D,"]))
     command = ["duplicates", "posts.csv", "--model", "model", "--keep"]
     rules = {"first": "1", "longest": "2", "created_at=min": "2", "votes=max": "2"}
@@ -207,7 +290,15 @@ def test_one_question_of_each_group_is_kept_by_a_rule(rows, refused):
 
 def test_pairs_that_differ_in_a_number_a_negation_or_a_name(rows):
     Path("q.txt").write_text("how far is 3\nhow far is 4\nHow Far Is 4\nit is not 4\n")
-    command = ["duplicates", "q.txt", "--model", "model", "--threshold", "-1", "--differences"]
+    command = [
+        "duplicates",
+        "q.txt",
+        "--model",
+        "model",
+        "--threshold",
+        "-1",
+        "--differences",
+    ]
     table = {(row["id1"], row["id2"]): row["differs"] for row in rows(*command)}
     assert table.pop(("0", "1")) == table.pop(("0", "2")) == "3 / 4"
     assert table.keys() == {(n, "3") for n in "012"} and "- / not" in table["1", "3"]
@@ -218,10 +309,17 @@ def test_a_threshold_without_labels_is_shown_with_what_lies_below(run):
     Path("q.txt").write_text("\n".join(texts))
     code, out, err = run("duplicates", "q.txt", "--json")
     facts = json.loads(out)
-    assert code == 0 and facts["threshold_from"] == "default" and facts["threshold"] == 0.8
+    assert (
+        code == 0 and facts["threshold_from"] == "default" and facts["threshold"] == 0.8
+    )
     vectors = DuplicateDetector.pretrained().encode(texts)
-    cosines, group_of = vectors @ vectors.T, {row["id"]: row["group"] for row in facts["rows"]}
-    counts = {str(cut): (np.triu(cosines, 1) > cut).sum() for cut in (0.9, 0.8, 0.7, 0.6, 0.5)}
+    cosines, group_of = (
+        vectors @ vectors.T,
+        {row["id"]: row["group"] for row in facts["rows"]},
+    )
+    counts = {
+        str(cut): (np.triu(cosines, 1) > cut).sum() for cut in (0.9, 0.8, 0.7, 0.6, 0.5)
+    }
     assert facts["pairs_above"] == counts and len(group_of) == 80
     named, expected = set(), []
     for pair in sorted(combinations(range(300), 2), key=lambda pair: -cosines[pair]):
@@ -231,10 +329,16 @@ def test_a_threshold_without_labels_is_shown_with_what_lies_below(run):
             expected.append(pair)
     next_pairs = values(facts["next_pairs"], "id1", "id2")
     assert next_pairs == [tuple(map(str, pair)) for pair in expected[:50]]
-    for words in ("siamese threshold q.txt --label 30", "siamese threshold q.txt --answers"):
+    for words in (
+        "siamese threshold q.txt --label 30",
+        "siamese threshold q.txt --answers",
+    ):
         assert words in err
     # A threshold of one's own says enough.
-    assert "next_pairs" not in run("duplicates", "q.txt", "--threshold", "0.7", "--json")[1]
+    assert (
+        "next_pairs"
+        not in run("duplicates", "q.txt", "--threshold", "0.7", "--json")[1]
+    )
 
 
 def test_equal_texts_are_compared_once_and_listed_in_their_order(run, monkeypatch):
@@ -254,20 +358,39 @@ def test_equal_texts_are_compared_once_and_listed_in_their_order(run, monkeypatc
 
 
 def test_questions_without_a_known_word_are_named_and_make_no_groups(run):
-    texts = "TCK-99812", "TCK-10034", "Почему?", "ERR77 X", "how far", "how far", '"Hi all, ошибка"'
+    texts = (
+        "TCK-99812",
+        "TCK-10034",
+        "Почему?",
+        "ERR77 X",
+        "how far",
+        "how far",
+        '"Hi all, ошибка"',
+    )
     lines = [f"{number},{text}" for number, text in enumerate(texts, 1)]
     Path("q.csv").write_text("\n".join(["id,question", *lines]))
     _, out, err = run("duplicates", "q.csv", "--model", "model", "--json")
     assert values(json.loads(out)["rows"], "group", "id") == [("5", "5"), ("5", "6")]
-    assert "5 questions without any word that the model knows" in err and "1 (TCK-99812)" in err
+    assert (
+        "5 questions without any word that the model knows" in err
+        and "1 (TCK-99812)" in err
+    )
 
 
-def test_a_file_is_replaced_where_the_user_says_so_and_never_one_that_is_read(run, refused):
+def test_a_file_is_replaced_where_the_user_says_so_and_never_one_that_is_read(
+    run, refused
+):
     Path("q.csv").write_text("id,question\n1,how far\n2,how far\n")
-    Path("pairs.csv").write_text("question1,question2,label\nhow far,how old,0\nwhy,why,1\n")
-    Path("q.csv.answers.csv").write_text("question1,question2,is_duplicate\nwhy,how,1\n")
+    Path("pairs.csv").write_text(
+        "question1,question2,label\nhow far,how old,0\nwhy,why,1\n"
+    )
+    Path("q.csv.answers.csv").write_text(
+        "question1,question2,is_duplicate\nwhy,how,1\n"
+    )
     os.mkfifo(Path("pipe"))
-    assert run("index", "build", "q.csv", "--model", "model", "--output", "q.db")[0] == 0
+    assert (
+        run("index", "build", "q.csv", "--model", "model", "--output", "q.db")[0] == 0
+    )
     names = "q.db", "q.csv", "pairs.csv", "model", "q.csv.answers.csv"
     files = [Path(name) for name in names]
     before = [file.read_bytes() for file in files]
@@ -285,7 +408,10 @@ def test_a_file_is_replaced_where_the_user_says_so_and_never_one_that_is_read(ru
         refused([*command, "pipe", "--overwrite"], "or a pipe, and is not replaced")
         Path("new").unlink()
         for name in read.split():
-            refused([*command, f"./{name}", "--overwrite"], "belongs to what this command reads")
+            refused(
+                [*command, f"./{name}", "--overwrite"],
+                "belongs to what this command reads",
+            )
     assert before == [file.read_bytes() for file in files]
     for command, words in (
         ("predict model how far --output o.csv", "not a file; leave out --output"),
@@ -331,37 +457,66 @@ def test_an_index_is_added_to_from_the_columns_that_it_was_built_of(run, refused
     with QuestionIndex.open(Path("a.db")) as index:
         entries = {entry["id"]: entry["question"] for entry in index.entries}
     assert entries == {"A1": "x how far", "A2": "y how are you", "A3": "z rice"}
-    refused(["index", "add", "a.db", "b.csv", "--column", "text"], "The index compares note+text")
+    refused(
+        ["index", "add", "a.db", "b.csv", "--column", "text"],
+        "The index compares note+text",
+    )
     Path("c.csv").write_text("SKU,remark,words\nA1,x,how far\n")
     out = run("index", "add", "a.db", "c.csv", "--column", "remark+words", "--json")[1]
     assert json.loads(out)["added"] == 0
-    refused(["duplicates", "a.db", "--column", "text"], "a.db is an index, which is read as it is")
+    refused(
+        ["duplicates", "a.db", "--column", "text"],
+        "a.db is an index, which is read as it is",
+    )
 
 
 @pytest.mark.parametrize("body", ["body", "Notiz"])
 def test_what_a_list_repeats_is_left_out_of_additions_and_queries(run, body):
-    posts = [f'how far {n},"I ask {n} times.\nRead aloud by my phone"' for n in range(120)]
+    posts = [
+        f'how far {n},"I ask {n} times.\nRead aloud by my phone"' for n in range(120)
+    ]
     Path("a.csv").write_text("\n".join([f"title,{body}", *posts]))
-    Path("b.csv").write_text(f'title,{body}\nhow old,"I know.\nread aloud by my phone"\n')
+    Path("b.csv").write_text(
+        f'title,{body}\nhow old,"I know.\nread aloud by my phone"\n'
+    )
     column = ["--column", f"title+{body}"]
-    err = run("index", "build", "a.csv", "--model", "model", "--output", "a.db", *column)[2]
+    err = run(
+        "index", "build", "a.csv", "--model", "model", "--output", "a.db", *column
+    )[2]
     assert "Read aloud by my phone' (120)" in err and "--keep-repeated" in err
     match = ["match", "b.csv", "a.db", *column]
     with QuestionIndex.open(Path("a.db")) as index:
-        expected = index.detector.similarity("how far 1. I ask 1 times.", "how old. I know.")
+        expected = index.detector.similarity(
+            "how far 1. I ask 1 times.", "how old. I know."
+        )
     score = json.loads(run(*match, "--json", "-k", "120")[1])["rows"]
-    assert {row["match_id"]: row for row in score}["1"]["similarity"] == pytest.approx(expected)
+    assert {row["match_id"]: row for row in score}["1"]["similarity"] == pytest.approx(
+        expected
+    )
     assert run("index", "add", "a.db", "b.csv")[0] == 0
     with QuestionIndex.open(Path("a.db")) as index:
-        assert index.entries[-1]["question"] == "how old I know.\nread aloud by my phone"
+        assert (
+            index.entries[-1]["question"] == "how old I know.\nread aloud by my phone"
+        )
         vector = index.detector.encode("how old. I know.")
         assert index.vectors[-1] == pytest.approx(vector, abs=1e-6)
 
 
 def test_what_a_list_repeats_is_compared_on_request(run):
-    posts = [f'how far {n},"I ask {n} times.\nRead aloud by my phone"' for n in range(120)]
+    posts = [
+        f'how far {n},"I ask {n} times.\nRead aloud by my phone"' for n in range(120)
+    ]
     Path("a.csv").write_text("\n".join(["title,body", *posts]))
-    build = ["index", "build", "a.csv", "--model", "model", "--output", "a.db", "--keep-repeated"]
+    build = [
+        "index",
+        "build",
+        "a.csv",
+        "--model",
+        "model",
+        "--output",
+        "a.db",
+        "--keep-repeated",
+    ]
     assert "phone" not in run(*build)[2]
     with QuestionIndex.open(Path("a.db")) as index:
         texts = [entry["question"] for entry in index.entries]
@@ -370,14 +525,25 @@ def test_what_a_list_repeats_is_compared_on_request(run):
 
 @pytest.mark.parametrize("kind", ["list", "index"])
 def test_match_finds_the_most_similar_others_of_one_list(rows, run, kind):
-    texts = ["how far is rome", "how far is rome", "how old is rome", "!", "cook rice", "how far"]
+    texts = [
+        "how far is rome",
+        "how far is rome",
+        "how old is rome",
+        "!",
+        "cook rice",
+        "how far",
+    ]
     lines = [f"{n},{text},{n % 2}" for n, text in enumerate(texts) if text != "!"]
     Path("q.csv").write_text("\n".join(["id,question,by", *lines]))
     if kind == "index":
         run("index", "build", "q.csv", "--model", "model", "--output", "q.db")
-    command = ["match", "q.db"] if kind == "index" else ["match", "q.csv", "--model", "model"]
+    command = (
+        ["match", "q.db"] if kind == "index" else ["match", "q.csv", "--model", "model"]
+    )
     table = rows(*command, "-k", "3")
-    vectors = DuplicateDetector.load("model").encode([text for text in texts if text != "!"])
+    vectors = DuplicateDetector.load("model").encode(
+        [text for text in texts if text != "!"]
+    )
     cosines = vectors @ vectors.T - 9 * np.eye(5)
     ids = [n for n in range(6) if n != 3]
     for at, own in enumerate(ids):
@@ -385,7 +551,9 @@ def test_match_finds_the_most_similar_others_of_one_list(rows, run, kind):
         assert len(mine) == 3 and str(own) not in {row["match_id"] for row in mine}
         similar = [float(row["similarity"]) for row in mine]
         np.testing.assert_allclose(similar, np.sort(cosines[at])[:1:-1], atol=1e-5)
-        assert {row["by"] for row in mine} == {str(own % 2)} and mine[0]["match_by"] in "01"
+        assert {row["by"] for row in mine} == {str(own % 2)} and mine[0][
+            "match_by"
+        ] in "01"
     (copy,) = rows(*command)[:1]
     assert (copy["match_id"], copy["is_duplicate"]) == ("1", "1")
     if kind == "index":
@@ -399,10 +567,21 @@ def test_match_two_lists(run, rows):
     )
     command = ["match", "a.csv", "b.jsonl", "--model", "model"]
     columns = "id", "match", "match_answer", "by", "is_duplicate", "match_id"
-    assert values(rows(*command), *columns)[0] == ("1", "how far ?", "far", "me", "1", "0")
+    assert values(rows(*command), *columns)[0] == (
+        "1",
+        "how far ?",
+        "far",
+        "me",
+        "1",
+        "0",
+    )
     facts = json.loads(run(*command, "-k", "2", "--output", "m.csv", "--json")[1])
     assert (facts["questions"], facts["matched"], facts["output"]) == (1, 1, "m.csv")
-    assert Path("m.csv").read_text("utf-8-sig").startswith("id,question,match_id,match,similarity")
+    assert (
+        Path("m.csv")
+        .read_text("utf-8-sig")
+        .startswith("id,question,match_id,match,similarity")
+    )
 
 
 LISTS = {
@@ -418,11 +597,17 @@ def test_a_table_has_the_same_header_whatever_is_found(run, name, stored):
     Path(name).write_text(LISTS[name])
     target = ["q.db"] if stored else [name, "--model", "model"]
     if stored:
-        assert run("index", "build", name, "--model", "model", "--output", "q.db")[0] == 0
+        assert (
+            run("index", "build", name, "--model", "model", "--output", "q.db")[0] == 0
+        )
     Path("none.txt").write_text("???\nhow far\n")
     regroup = ["--regroup"] * stored
     for command, none, some in (
-        (["duplicates"], ["--threshold", "1", *regroup], ["--threshold", "-1", *regroup]),
+        (
+            ["duplicates"],
+            ["--threshold", "1", *regroup],
+            ["--threshold", "-1", *regroup],
+        ),
         (["duplicates", "--pairs"], ["--threshold", "1"], ["--threshold", "-1"]),
         (["duplicates", "--differences"], ["--threshold", "1"], ["--threshold", "-1"]),
         (["match", "empty.txt"], [], []),

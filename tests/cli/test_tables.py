@@ -19,7 +19,10 @@ def write():
     def write(mark):
         with open("a.csv", "w", encoding="utf-8", newline="") as file:
             csv.writer(file, delimiter=mark).writerows(
-                [["id", "question", "by"], *([n, q, "me"] for n, q in enumerate(QUESTIONS))]
+                [
+                    ["id", "question", "by"],
+                    *([n, q, "me"] for n, q in enumerate(QUESTIONS)),
+                ]
             )
 
     return write
@@ -53,7 +56,9 @@ def test_a_workbook_has_the_same_table(run, write, command):
     arguments = [*COMMANDS[command], "--model", "model"]
     assert run(*arguments, "--output", "out.xlsx")[0] == 0
     run(*arguments, "--output", "out.csv")
-    expected = list(csv.reader(io.StringIO(Path("out.csv").read_text("utf-8-sig")), delimiter=";"))
+    expected = list(
+        csv.reader(io.StringIO(Path("out.csv").read_text("utf-8-sig")), delimiter=";")
+    )
     book = calamine.CalamineWorkbook.from_path("out.xlsx")
     cells = book.get_sheet_by_index(0).to_python()
     assert cells[0] == expected[0]
@@ -70,7 +75,9 @@ def test_a_workbook_has_the_same_table(run, write, command):
 def test_a_cell_that_no_sheet_holds_is_refused(run):
     pytest.importorskip("xlsxwriter")
     long = "far " * 9_000
-    Path("a.csv").write_text(f"id,question,note\n1,how far,{long}\n2,how far ?,{long}\n")
+    Path("a.csv").write_text(
+        f"id,question,note\n1,how far,{long}\n2,how far ?,{long}\n"
+    )
     command = ["duplicates", "a.csv", "--model", "model", "--threshold", "-0.9"]
     code, _, err = run(*command, "--output", "out.xlsx")
     assert code == 2 and "32,767" in err and not Path("out.xlsx").exists()

@@ -7,7 +7,11 @@ import pytest
 
 from siamese.reading.likely import likely_encoding
 
-SUBJECTS = ["Größe der Schrift ist falsch", "Wo finde ich die Rechnung", "Tür schließt nicht mehr"]
+SUBJECTS = [
+    "Größe der Schrift ist falsch",
+    "Wo finde ich die Rechnung",
+    "Tür schließt nicht mehr",
+]
 BODIES = [
     "Seit Montag sehe ich die Menüs nur noch sehr klein.",
     "Ich suche sie seit Tagen.",
@@ -25,7 +29,9 @@ def table(names, encoding, mark=";"):
 @pytest.mark.parametrize(
     "names", [("Vorgang", "Kurz", "Lang", "Stand"), ("id", "Subject", "Body", "x")]
 )
-@pytest.mark.parametrize("command", [["search", "list.csv", "x y"], ["duplicates", "list.csv"]])
+@pytest.mark.parametrize(
+    "command", [["search", "list.csv", "x y"], ["duplicates", "list.csv"]]
+)
 def test_the_command_that_is_named_works(run, tmp_path, encoding, names, command):
     (tmp_path / "list.csv").write_bytes(table(names, encoding))
     command = [*command, "--model", "model", "--json"]
@@ -45,12 +51,16 @@ def test_the_command_that_is_named_works(run, tmp_path, encoding, names, command
 def test_broken_rows_are_part_of_the_command(run, tmp_path):
     content = table(("Vorgang", "Kurz", "Lang", "Stand"), "cp1252") + b"\nV-9;one field"
     (tmp_path / "list.csv").write_bytes(content)
-    words = shlex.split(run("duplicates", "list.csv", "--model", "model")[2].splitlines()[-1])
+    words = shlex.split(
+        run("duplicates", "list.csv", "--model", "model")[2].splitlines()[-1]
+    )
     assert {"--encoding", "--column", "--bad-rows"} <= set(words)
     assert run(*words[1:])[0] == 0
 
 
-@pytest.mark.parametrize("content", ["a,b\n1,2\n3,4\n", "", "%PDF-1.4", "x,y\nno,no\n" * 9])
+@pytest.mark.parametrize(
+    "content", ["a,b\n1,2\n3,4\n", "", "%PDF-1.4", "x,y\nno,no\n" * 9]
+)
 def test_no_command_is_named_where_none_works(run, tmp_path, content):
     (tmp_path / "list.csv").write_text(content)
     code, _, err = run("duplicates", "list.csv", "--model", "model")
@@ -71,7 +81,9 @@ TEXTS = {
     "gb18030": "怎样重置打印机密码？我的电脑不能登录网络",
     "big5": "怎樣重設密碼？我的電腦不能登入網路",
 }
-CASES = [(encoding, text) for encoding, texts in TEXTS.items() for text in texts.split("|")]
+CASES = [
+    (encoding, text) for encoding, texts in TEXTS.items() for text in texts.split("|")
+]
 
 
 @pytest.mark.parametrize("encoding, text", CASES)

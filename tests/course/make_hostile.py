@@ -1,7 +1,7 @@
 """Makes a corpus of hostile and damaged ``.pkl.gz`` and ``.npy.gz`` files.
 
-Every file that could run something would create the file ``CANARY`` in the directory. Nothing here is
-loaded by this script: it only writes.
+Every file that could run something would create the file ``CANARY`` in the directory.
+Nothing here is loaded by this script: it only writes.
 """
 
 import gzip
@@ -39,7 +39,8 @@ OBJECTS = b"cnumpy\ndtype\n(X\x02\0\0\0O8\x89\x88tR"
 FLOATS = b"cnumpy\ndtype\n(X\x02\0\0\0f4\x89\x88tR"
 FOUR_BYTES = b"\x89C\x04aaaatb"
 COLLIDING = b"".join(
-    b"\x8a\x0a" + (i * ((1 << 61) - 1)).to_bytes(10, "little") + b"N" for i in range(1, 3000)
+    b"\x8a\x0a" + (i * ((1 << 61) - 1)).to_bytes(10, "little") + b"N"
+    for i in range(1, 3000)
 )
 # What stands in the place of the weights, in a course dict.
 ARRAYS = {
@@ -95,7 +96,10 @@ def pickles(canary):
     """Yields (name, pickle): each would run code, fill the memory or is not a file of weights."""
     command, python = f"touch {canary}", f"open({str(canary)!r}, 'w').close()"
     for protocol in range(6):
-        for name, bomb in (("os.system", Calls(os.system, command)), ("eval", Calls(eval, python))):
+        for name, bomb in (
+            ("os.system", Calls(os.system, command)),
+            ("eval", Calls(eval, python)),
+        ):
             yield f"{name}-{protocol}", pickle.dumps({"flat_weights": [bomb]}, protocol)
     yield from WHOLE.items()
     tables = {"op": calls(text(command)), "array": ARRAYS}
@@ -120,7 +124,10 @@ def npys(canary):
     yield "objects", image(bomb, allow_pickle=True)
     yield "records", image(np.zeros(2, "f4,i4"))
     fields = "{{'descr': {}, 'fortran_order': False, 'shape': {}, }}\n".format
-    yield "header-calls-inside", claims(fields("'<f4'", f"(open({str(canary)!r}, 'w'),)"))
+    yield (
+        "header-calls-inside",
+        claims(fields("'<f4'", f"(open({str(canary)!r}, 'w'),)")),
+    )
     yield "header-nested", claims("(" * 9000 + "\n")
     yield "version-9", b"\x93NUMPY\x09\x00" + good[8:]
     yield "garbage-after", good + b"garbage"
@@ -137,24 +144,38 @@ def bomb(head):
 
 
 def image_header(size):
-    header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({size},), }}\n".encode()
+    header = (
+        f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({size},), }}\n".encode()
+    )
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header
 
 
 def write_corpus(directory):
     directory.mkdir(parents=True, exist_ok=True)
     canary = directory / "CANARY"
-    files = {f"{name}.pkl.gz": gzip.compress(content, 2) for name, content in pickles(canary)}
-    files |= {f"{name}.npy.gz": gzip.compress(content, 2) for name, content in npys(canary)}
+    files = {
+        f"{name}.pkl.gz": gzip.compress(content, 2) for name, content in pickles(canary)
+    }
+    files |= {
+        f"{name}.npy.gz": gzip.compress(content, 2) for name, content in npys(canary)
+    }
     # A bomb that is all zeros, and one whose head is a good file that claims as much.
     text = b"\x80\x03}(X\x0c\0\0\0flat_weightsB" + struct.pack("<I", ZEROS)
     image = image_header(ZEROS)
-    for name, head in (("bomb", b""), ("bomb-with-head", text), ("bomb-with-image", image)):
+    for name, head in (
+        ("bomb", b""),
+        ("bomb-with-head", text),
+        ("bomb-with-image", image),
+    ):
         files[f"{name}.pkl.gz"] = files[f"{name}.npy.gz"] = bomb(head)
     weights = pickle.dumps({"flat_weights": [], "x": list(range(999))})
     for kind, content in (("pkl", weights), ("npy", image_header(1000) + bytes(1000))):
         good = gzip.compress(content, 2)
-        damaged = {"cut": good[: len(good) // 2], "not": content, "garbage-after": good + b"x"}
+        damaged = {
+            "cut": good[: len(good) // 2],
+            "not": content,
+            "garbage-after": good + b"x",
+        }
         damaged["wrong-crc"] = good[:-8] + b"\0\0\0\1" + good[-4:]
         files |= {f"gzip-{name}.{kind}.gz": file for name, file in damaged.items()}
     for name, content in files.items():

@@ -61,7 +61,11 @@ def test_importing_siamese_and_trax_is_silent_and_leaves_the_process_as_a_learne
     """)
     before, _, mine = done.stderr.partition("from here on they are mine\n")
     assert (done.returncode, before) == (0, "")
-    for words in ("DeprecationWarning: mine", "FutureWarning: also", "GzipFile was opened for"):
+    for words in (
+        "DeprecationWarning: mine",
+        "FutureWarning: also",
+        "GzipFile was opened for",
+    ):
         assert words in mine
     for name in ("inspect.stack of trax", "DeviceArray", "tree_unflatten", "tensorflow, gym", "host_count",
                  "Loop(eval_task=...)", "Loop.load_checkpoint"):  # fmt: skip
@@ -187,7 +191,9 @@ def test_the_import_of_trax_draws_no_random_numbers():
 
 
 def test_the_finder_is_short_and_finds_nothing_but_trax():
-    finders = [finder for finder in sys.meta_path if type(finder).__module__ == "siamese"]
+    finders = [
+        finder for finder in sys.meta_path if type(finder).__module__ == "siamese"
+    ]
     assert len(finders) == 1
     source = inspect.getsource(type(finders[0]))
     assert len(source.splitlines()) <= 15
@@ -216,7 +222,9 @@ def loop():
 
 
 @pytest.mark.slow
-def test_a_stock_loop_trains_where_tensorflow_is_missing_and_other_uses_say_what_to_do(tmp_path):
+def test_a_stock_loop_trains_where_tensorflow_is_missing_and_other_uses_say_what_to_do(
+    tmp_path,
+):
     uses = {
         "trax.data.TFDS('glue/qqp', keys=('a', 'b'))()": "tensorflow_datasets.*install tensorflow_datasets",
         "from trax.rl import space_serializer as s; s.gym.spaces.Box(0, 1)": "gym.*install gym",
@@ -242,14 +250,18 @@ for code in {list(uses)!r}:
     done = run(f"FOLDER = {str(tmp_path)!r}\n{missing}{STOCK_LOOP}{code}", **COMPILED)
     assert done.returncode == 0 and "GzipFile" not in done.stderr, done.stderr
     shown = done.stdout.splitlines()
-    messages = [line for line in shown[shown.index("step 4") + 1 :] if not line.startswith("  ")]
+    messages = [
+        line for line in shown[shown.index("step 4") + 1 :] if not line.startswith("  ")
+    ]
     for message, expected in zip(messages, uses.values(), strict=True):
         assert re.search(expected, message), message
 
 
 @pytest.mark.slow
 @pytest.mark.tensorflow
-@pytest.mark.skipif(find_spec("tensorflow") is None, reason="needs TensorFlow: make tensorflow")
+@pytest.mark.skipif(
+    find_spec("tensorflow") is None, reason="needs TensorFlow: make tensorflow"
+)
 def test_where_tensorflow_comes_first_it_is_used(tmp_path):
     code = """
 from trax import shapes
@@ -287,7 +299,9 @@ def test_trax_own_readers_run_nothing_of_a_strangers_file(tmp_path):
 
 
 @pytest.mark.slow
-def test_trax_own_readers_refuse_files_of_another_model_and_read_honest_ones(tmp_path, capsys):
+def test_trax_own_readers_refuse_files_of_another_model_and_read_honest_ones(
+    tmp_path, capsys
+):
     from trax import layers as tl
     from trax import shapes
     from trax.supervised import training
@@ -328,7 +342,11 @@ def test_tokens_and_sentences_are_nltks_without_its_data(no_data):
     assert nltk.download("punkt_tab", quiet=True) is True
     assert nltk.sent_tokenize("Hi. You?") == ["Hi.", "You?"]
     assert nltk.sent_tokenize(TEXT) == nltk.tokenize.sent_tokenize(TEXT) == SENTENCES
-    assert nltk.word_tokenize(TEXT) == nltk.tokenize.word_tokenize(TEXT) == word_tokenize(TEXT)
+    assert (
+        nltk.word_tokenize(TEXT)
+        == nltk.tokenize.word_tokenize(TEXT)
+        == word_tokenize(TEXT)
+    )
     assert punkt.PunktTokenizer("english").tokenize(TEXT) == SENTENCES
     assert punkt.PunktTokenizer().tokenize(TEXT) == SENTENCES
 
@@ -362,12 +380,23 @@ def test_punkt_alone_is_not_downloaded(capsys, monkeypatch):
     monkeypatch.setattr(punkt.PunktTokenizer, "load_lang", load)  # It comes back.
     provide_punkt(nltk)
     assert nltk.download("punkt") is True
-    assert "nltk.download('punkt', force=True) gets all languages" in capsys.readouterr().out
+    assert (
+        "nltk.download('punkt', force=True) gets all languages"
+        in capsys.readouterr().out
+    )
     assert nltk.download("punkt_tab", quiet=True) is True
     assert nltk.download(["punkt", "punkt_tab"], quiet=True) is True
     assert capsys.readouterr().out == "" and not calls
-    assert nltk.download(["punkt", "stopwords"]) and calls.pop() == (("stopwords", None), {})
+    assert nltk.download(["punkt", "stopwords"]) and calls.pop() == (
+        ("stopwords", None),
+        {},
+    )
     force = {"force": True}
-    for args, options in ((["stopwords"], {}), (["punkt", "x"], {}), (["punkt"], force), ([], {})):
+    for args, options in (
+        (["stopwords"], {}),
+        (["punkt", "x"], {}),
+        (["punkt"], force),
+        ([], {}),
+    ):
         for own in (nltk, nltk.downloader):
             assert own.download(*args, **options) == "downloaded"

@@ -35,8 +35,12 @@ FORMS = [
 ]
 
 
-@given(pairs, st.integers(1, 30), st.integers(-3, 3), st.booleans(), st.sampled_from(FORMS))
-def test_equals_the_course_for_every_form_of_input(pairs, batch_size, pad, shuffle, form):
+@given(
+    pairs, st.integers(1, 30), st.integers(-3, 3), st.booleans(), st.sampled_from(FORMS)
+)
+def test_equals_the_course_for_every_form_of_input(
+    pairs, batch_size, pad, shuffle, form
+):
     (first, second), seed = [list(side) for side in zip(*pairs)], len(pairs)
     random.seed(seed)
     reference = reference_batches(first, second, batch_size, pad, shuffle)
@@ -98,7 +102,10 @@ VOCAB = {"<PAD>": 1}
 def questions(rows, longest, seed):
     generator = np.random.default_rng(seed)
     lengths = generator.integers(1, longest + 1, (2, rows))
-    return [[generator.integers(2, 50, length).tolist() for length in side] for side in lengths]
+    return [
+        [generator.integers(2, 50, length).tolist() for length in side]
+        for side in lengths
+    ]
 
 
 TABLE = np.random.default_rng(0).normal(size=(50, 16)).astype(np.float32)
@@ -125,21 +132,37 @@ SIZES = st.tuples(st.integers(1, 90), st.integers(1, 20), st.integers(0, 1000))
 @settings(max_examples=40)
 @given(SIZES, st.sampled_from(FORMS), st.sampled_from(LABELS), GENERATORS)
 def test_the_accuracy_is_that_of_the_course_loop(sizes, form, labels, generator):
-    """At a threshold that is one of the scores: a score must be above it. Called as the grader does."""
+    """At a threshold that is one of the scores: a score must be above it.
+
+    Called as the grader does.
+    """
     rows, batch_size, seed = sizes
     pairs, model = questions(rows, 33, seed), mean_of_embeddings
     threshold = pair_scores(*pairs, model, VOCAB, batch_size=batch_size)[seed % rows]
     y, vocab = [i % 3 == 0 for i in range(rows)], defaultdict(int, VOCAB)
-    expected = RIGHT["classify"](*pairs, y, threshold, model, vocab, generator, batch_size)
-    asked = {"test_Q1": form(pairs[0]), "test_Q2": form(pairs[1]), "y": labels(y), "vocab": vocab}
-    more = {"threshold": threshold, "data_generator": generator, "batch_size": batch_size}
+    expected = RIGHT["classify"](
+        *pairs, y, threshold, model, vocab, generator, batch_size
+    )
+    asked = {
+        "test_Q1": form(pairs[0]),
+        "test_Q2": form(pairs[1]),
+        "y": labels(y),
+        "vocab": vocab,
+    }
+    more = {
+        "threshold": threshold,
+        "data_generator": generator,
+        "batch_size": batch_size,
+    }
     assert classify(model=model, **asked, **more) == expected and vocab == VOCAB
 
 
 def trax_model(normalize=None):
     model = siamese.Siamese(vocab_size=50, d_model=16)
     if normalize:
-        tower = tl.Serial(tl.Embedding(50, 16), tl.LSTM(16), tl.Max(axis=1), tl.Fn("N", normalize))
+        tower = tl.Serial(
+            tl.Embedding(50, 16), tl.LSTM(16), tl.Max(axis=1), tl.Fn("N", normalize)
+        )
         model = tl.Parallel(tower, tower)
     model.init((ShapeDtype((8, 16), np.int32),) * 2)
     # As drawn, all scores lie near 1; larger weights spread them as training does.
@@ -155,7 +178,9 @@ def test_trax_layers_answer_as_in_the_course(kind):
         siamese.fast_forward(model)
     Q1, Q2 = questions(18, 4, 8)
     y = np.random.default_rng(0).integers(0, 2, 18)
-    for turned in (False, True) if kind == "course" else (False,):  # New weights are used.
+    for turned in (
+        (False, True) if kind == "course" else (False,)
+    ):  # New weights are used.
         if turned:
             model.weights = jax.tree.map(lambda w: w[::-1], model.weights)
         scores = np.sort(pair_scores(Q1, Q2, model, VOCAB, batch_size=8))
@@ -178,7 +203,9 @@ def test_a_model_without_weights_is_one_sentence():
         lambda: siamese.predict("How old?", "How?", 0.7, tl.Serial(model), vocab),
         lambda: siamese.fast_forward(siamese.Siamese(12, 6))((q, q)),
     ):
-        message = "^The model has no weights yet: use loop.eval_model, init_from_file or init"
+        message = (
+            "^The model has no weights yet: use loop.eval_model, init_from_file or init"
+        )
         with pytest.raises(ArgumentError, match=message) as refused:
             ask()
         assert "\n" not in str(refused.value)
@@ -201,7 +228,9 @@ def test_one_signature_or_question_for_two_is_one_sentence():
             model.init(wrong)
     model.init(signature((q, q)))
     for wrong in (q, (q,), [q], [[1, 2], [1, 2]], (q[0], q[0]), ("How?", "How?")):
-        with pytest.raises(ArgumentError, match=r"give a pair of arrays, \(q1, q2\), \[batch"):
+        with pytest.raises(
+            ArgumentError, match=r"give a pair of arrays, \(q1, q2\), \[batch"
+        ):
             model(wrong)
     assert model((q, q))[0].shape == model([q, q])[0].shape == (1, 6)
 

@@ -17,12 +17,17 @@ VOCAB, D, PAD = 30, 8, 1
 
 
 def tokens(rows=6, length=8, vocab=VOCAB, seed=0):
-    return np.random.RandomState(seed).randint(PAD, vocab, (rows, length)).astype(np.int32)
+    return (
+        np.random.RandomState(seed).randint(PAD, vocab, (rows, length)).astype(np.int32)
+    )
 
 
 def arrays():
     draw, shapes = np.random.default_rng(3), TowerConfig(VOCAB, D).shapes()
-    return {name: draw.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+    return {
+        name: draw.normal(size=shape).astype(np.float32)
+        for name, shape in shapes.items()
+    }
 
 
 def unit(x):
@@ -46,7 +51,9 @@ def models(make=lambda: Siamese(VOCAB, D)):
     ("make", "rows", "length1", "length2", "vocab"),
     [(lambda: Siamese(VOCAB, D), 6, 8, 4, VOCAB), (learners, 40, 16, 16, 9)],
 )
-def test_vectors_and_gradients_equal_those_of_the_layers(make, rows, length1, length2, vocab):
+def test_vectors_and_gradients_equal_those_of_the_layers(
+    make, rows, length1, length2, vocab
+):
     fast, stock = models(make)
     questions = tokens(rows, length1, vocab, 1), tokens(rows, length2, vocab, 2)
     direction = np.random.default_rng(0).normal(size=(2, rows, D))
@@ -59,7 +66,9 @@ def test_vectors_and_gradients_equal_those_of_the_layers(make, rows, length1, le
             vectors, _ = model.pure_fn(questions, weights, model.state, key)
             return sum((v * d).sum() for v, d in zip(vectors, direction)), vectors
 
-        (_, vectors), gradient = jax.jit(jax.value_and_grad(loss, has_aux=True))(model.weights)
+        (_, vectors), gradient = jax.jit(jax.value_and_grad(loss, has_aux=True))(
+            model.weights
+        )
         return [*vectors, *jax.tree.leaves(gradient)]
 
     for value, expected in zip(run(fast), run(stock), strict=True):
@@ -77,12 +86,16 @@ def test_a_model_with_weights_keeps_them_and_its_files(tmp_path):
     assert_allclose(fast(questions)[0], expected, rtol=0, atol=1e-6)
     file = str(tmp_path / "model.pkl.gz")
     fast.save_to_file(file, input_signature=shapes.signature(questions))
-    for array, expected in zip(read_course_model(file).weights, arrays().values(), strict=True):
+    for array, expected in zip(
+        read_course_model(file).weights, arrays().values(), strict=True
+    ):
         assert_array_equal(array, expected)
     fresh = Siamese(VOCAB, D)
     fresh.init_from_file(file)
     jax.tree.map(assert_array_equal, tower_weights(fresh), arrays())
-    with pytest.raises(ShapeError, match=r"embedding has shape \(3, 8\).*needs \(30, 8\)"):
+    with pytest.raises(
+        ShapeError, match=r"embedding has shape \(3, 8\).*needs \(30, 8\)"
+    ):
         set_tower_weights(fresh, arrays() | {"embedding": np.zeros((3, 8))})
 
 

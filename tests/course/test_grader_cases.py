@@ -35,7 +35,10 @@ def test_siamese(sizes, mode, change):
     printed = golden.MODEL_PRINTED.replace("41699", str(sizes["vocab_size"]))
     assert str(model) == printed.replace("128", str(sizes["d_model"]))
     assert str(type(model)) == "<class 'trax.layers.combinators.Parallel'>"
-    assert type(model) is tl.Parallel and model.n_in == model.n_out == len(model.sublayers) == 2
+    assert (
+        type(model) is tl.Parallel
+        and model.n_in == model.n_out == len(model.sublayers) == 2
+    )
     serial, pure = "trax.layers.combinators.Serial", "trax.layers.base.PureLayer"
     for tower in model.sublayers:
         types = [str(type(layer)) for layer in (tower, *tower.sublayers)]
@@ -74,8 +77,14 @@ def test_triplet_loss_fn(vectors, margin, of_2023, kind, year):
 
 
 def test_the_assignments_cell_prints_a_half_until_2022():
-    assert f"Triplet Loss: {siamese.edition(2022).TripletLossFn(**PAIR)}" == "Triplet Loss: 0.5"
-    assert f"Triplet Loss: {siamese.TripletLossFn(**PAIR)}" == "Triplet Loss: 0.703507661819458"
+    assert (
+        f"Triplet Loss: {siamese.edition(2022).TripletLossFn(**PAIR)}"
+        == "Triplet Loss: 0.5"
+    )
+    assert (
+        f"Triplet Loss: {siamese.TripletLossFn(**PAIR)}"
+        == "Triplet Loss: 0.703507661819458"
+    )
 
 
 SCHEDULE = trax.lr.warmup_and_rsqrt_decay(400, 0.01)  # the third argument in 2020
@@ -83,30 +92,48 @@ SCHEDULE = trax.lr.warmup_and_rsqrt_decay(400, 0.01)  # the third argument in 20
 
 def call_of_2020(Siamese, TripletLoss, train_generator, val_generator):
     generators = {"train_generator": train_generator, "val_generator": val_generator}
-    return train_model(Siamese, TripletLoss, SCHEDULE, **generators, output_dir="model/")
+    return train_model(
+        Siamese, TripletLoss, SCHEDULE, **generators, output_dir="model/"
+    )
 
 
 def call_of_2020_by_position(*functions_and_generators):
     Siamese, TripletLoss, *rest = functions_and_generators
-    return siamese.edition(2020).train_model(Siamese, TripletLoss, SCHEDULE, *rest, "model/")
+    return siamese.edition(2020).train_model(
+        Siamese, TripletLoss, SCHEDULE, *rest, "model/"
+    )
 
 
-CALLS = [train_model, siamese.edition(2022).train_model, siamese.edition(2023).train_model]
+CALLS = [
+    train_model,
+    siamese.edition(2022).train_model,
+    siamese.edition(2023).train_model,
+]
 CALLS += [call_of_2020, call_of_2020_by_position, OF_2020["train_model"]]
 
 
 @pytest.mark.parametrize("function", CALLS)
 def test_train_model(function, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    batches = [data_generator(Q1, Q2, batch_size=2, pad=1, shuffle=False) for _ in range(2)]
+    batches = [
+        data_generator(Q1, Q2, batch_size=2, pad=1, shuffle=False) for _ in range(2)
+    ]
     model = functools.partial(Siamese, 200, 16)
     loop = function(model, TripletLoss, *batches)
     assert isinstance(loop, training.Loop)
     (task,), (eval_task,) = loop._tasks, loop._eval_tasks
     assert str(task.loss_layer) == "TripletLoss_in2"
     assert isinstance(task.optimizer, trax.optimizers.adam.Adam)
-    adam = {"weight_decay_rate": 1e-5, "b1": 0.9, "b2": 0.999, "eps": 1e-5, "learning_rate": 0.01}
-    assert task._optimizer.opt_params == {name: jnp.array(value) for name, value in adam.items()}
+    adam = {
+        "weight_decay_rate": 1e-5,
+        "b1": 0.9,
+        "b2": 0.999,
+        "eps": 1e-5,
+        "learning_rate": 0.01,
+    }
+    assert task._optimizer.opt_params == {
+        name: jnp.array(value) for name, value in adam.items()
+    }
     for step in (1, 200, 400, 401, 1600):  # Trax's warm-up ends one step after the 400
         expected = 0.01 * min(step / 401, (401 / step) ** 0.5)
         assert float(task.learning_rate(step)) == pytest.approx(expected)
@@ -117,8 +144,14 @@ def test_train_model(function, tmp_path, monkeypatch):
 
 
 def test_a_schedule_given_twice_or_in_another_place_is_refused():
-    batches, model = data_generator(Q1, Q2, batch_size=2), functools.partial(Siamese, 200, 16)
-    for rest in ((batches, lambda step: 0.1, batches, None), (lambda step: 0.1, batches)):
+    batches, model = (
+        data_generator(Q1, Q2, batch_size=2),
+        functools.partial(Siamese, 200, 16),
+    )
+    for rest in (
+        (batches, lambda step: 0.1, batches, None),
+        (lambda step: 0.1, batches),
+    ):
         with pytest.raises((TypeError, siamese.ArgumentError)):
             train_model(model, TripletLoss, *rest)
 
@@ -134,7 +167,13 @@ def unit(angles):
 @pytest.mark.parametrize("kind", ["defaultdict", "dict"])
 @pytest.mark.parametrize(
     ("cosine", "threshold", "expected"),
-    [(0.9, 0.7, True), (0.5, 0.7, False), (0.85, 0.5, True), (0.85, 0.8, True), (0.3, 0.5, False)],
+    [
+        (0.9, 0.7, True),
+        (0.5, 0.7, False),
+        (0.85, 0.5, True),
+        (0.85, 0.8, True),
+        (0.3, 0.5, False),
+    ],
 )
 def test_predict(kind, cosine, threshold, expected):
     words = {"<PAD>": 1, "When": 2, "will": 3, "we": 4, "meet": 5, "?": 6, "again": 7}
@@ -144,7 +183,10 @@ def test_predict(kind, cosine, threshold, expected):
     asked = [[2, 3, 4, 5, 6, 1, 1, 1]], [[2, 3, 4, 5, 7, 0, 6, 1]]
     model = {as_key(asked): (unit(0 * angle), unit(angle))}
     answer = {"threshold": threshold, "model": lambda batch: model.get(as_key(batch))}
-    texts = {"question1": "When will we meet?", "question2": "When will we meet again soon?"}
+    texts = {
+        "question1": "When will we meet?",
+        "question2": "When will we meet again soon?",
+    }
     found = predict(**texts, **answer, vocab=vocab)
     assert found == expected and type(found) is bool
     assert vocab == words
@@ -162,7 +204,10 @@ def made(fast=False, mode="train", **options):
 def test_the_towers_are_one_object_with_one_set_of_weights_of_the_documents_number():
     by_default = Siamese()
     by_default.init(shapes.signature(tuple(QUESTIONS)))
-    assert sum(leaf.size for leaf in jax.tree.leaves(by_default.weights)) == golden.MODEL_WEIGHTS
+    assert (
+        sum(leaf.size for leaf in jax.tree.leaves(by_default.weights))
+        == golden.MODEL_WEIGHTS
+    )
     model = made()
     first, second = model.sublayers
     assert first is second
@@ -190,7 +235,10 @@ def test_zero_vectors_stay_and_ids_beyond_the_embedding_take_its_last_row(fast):
     vectors = model((beyond, beyond))
     assert np.isfinite(vectors).all()
     assert_allclose(vectors, model((last, last)), atol=1e-6)
-    model.weights = (jax.tree_util.tree_map(np.zeros_like, model.weights[0]), model.weights[1])
+    model.weights = (
+        jax.tree_util.tree_map(np.zeros_like, model.weights[0]),
+        model.weights[1],
+    )
     assert_array_equal(model(tuple(QUESTIONS)), np.zeros((2, 6, 8)))
 
 

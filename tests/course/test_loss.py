@@ -25,7 +25,9 @@ def compiled(function):
     """The function on JAX arrays: of float32, where float64 is not enabled."""
 
     def run(*args, **options):
-        return jax.jit(partial(function, **options))(*(jax.numpy.asarray(a, float) for a in args))
+        return jax.jit(partial(function, **options))(
+            *(jax.numpy.asarray(a, float) for a in args)
+        )
 
     return run
 
@@ -59,7 +61,9 @@ def test_matrix_equals_the_loop_over_pairs(v1):
 
 def test_unit_rows_need_no_second_normalisation_and_any_axis_will_do():
     v = l2_normalize(np.random.RandomState(0).randn(4, 3))
-    products, cosines = (similarity_matrix(v, v[::-1], normalize=n) for n in (False, True))
+    products, cosines = (
+        similarity_matrix(v, v[::-1], normalize=n) for n in (False, True)
+    )
     assert_allclose(products, cosines, atol=1e-15)
     # It multiplies as they are: the caller answers for their length.
     assert similarity_matrix([[2.0]], [[3.0]], normalize=False).tolist() == [[6.0]]
@@ -72,16 +76,22 @@ def test_precision_and_kind_follow_the_arguments():
     assert similarity_matrix([[1, 2]], [[3, 4]]).dtype == np.float64
     assert l2_normalize(np.ones(2, np.float32)).dtype == np.float32
     # No overflow in the small integers' own arithmetic.
-    assert l2_normalize(np.array([100, 100], np.int8)).tolist() == pytest.approx([0.5**0.5] * 2)
+    assert l2_normalize(np.array([100, 100], np.int8)).tolist() == pytest.approx(
+        [0.5**0.5] * 2
+    )
     jax_array = l2_normalize(jax.numpy.ones((2, 3), jax.numpy.bfloat16))
     assert isinstance(jax_array, jax.Array) and jax_array.dtype == jax.numpy.bfloat16
     # Usual vectors are divided by their length exactly as in the course.
     x = np.random.RandomState(0).randn(5, 8).astype(np.float32)
-    assert_array_equal(l2_normalize(x), x / np.sqrt((x * x).sum(axis=-1, keepdims=True)))
+    assert_array_equal(
+        l2_normalize(x), x / np.sqrt((x * x).sum(axis=-1, keepdims=True))
+    )
 
 
 def test_numpy_arrays_are_compared_while_another_thread_imports_jax(monkeypatch):
-    monkeypatch.setitem(sys.modules, "jax", types.ModuleType("jax"))  # begun, and not done
+    monkeypatch.setitem(
+        sys.modules, "jax", types.ModuleType("jax")
+    )  # begun, and not done
     assert cosine_similarity([1.0, 0.0], [1.0, 0.0]) == 1
 
 
@@ -124,8 +134,13 @@ def test_no_cosine_is_above_1(dtype):
 
 def test_zero_vectors_and_gradients_of_vast_tiny_and_zero_ones():
     """The gradient of x / |x| falls as 1 / |x|: that of c * x is that of x, divided by c."""
-    x, weights = np.array([[0.6, -0.2, 0.4], [0.0, 0.0, 0.0]]), np.arange(6).reshape(2, 3)
-    expected = reference.gradient(lambda row: (l2_normalize(row) * weights[0]).sum(), x[0])
+    x, weights = (
+        np.array([[0.6, -0.2, 0.4], [0.0, 0.0, 0.0]]),
+        np.arange(6).reshape(2, 3),
+    )
+    expected = reference.gradient(
+        lambda row: (l2_normalize(row) * weights[0]).sum(), x[0]
+    )
     for scale in (1, 1e20, 1e-20, 1e-15):
         scaled = jax.numpy.asarray((x * scale).astype(np.float32))
         found = jax.grad(lambda x: (l2_normalize(x) * weights).sum())(scaled)
@@ -137,14 +152,19 @@ def test_zero_vectors_and_gradients_of_vast_tiny_and_zero_ones():
 
 cosines = st.floats(-1, 1).map(lambda x: round(x, 3))
 same_matrices = st.integers(2, 5).flatmap(
-    lambda n: st.tuples(arrays(np.float64, (n, n), elements=cosines), arrays(bool, (n, n)))
+    lambda n: st.tuples(
+        arrays(np.float64, (n, n), elements=cosines), arrays(bool, (n, n))
+    )
 )
 choices = {"closest": losses.CLOSEST, "direction": losses.DIRECTIONS}
 choices |= {"reduction": losses.REDUCTIONS, "margin": [0.0, 0.25, 1.5]}
-options = st.fixed_dictionaries({name: st.sampled_from(some) for name, some in choices.items()})
+options = st.fixed_dictionaries(
+    {name: st.sampled_from(some) for name, some in choices.items()}
+)
 
 
-# A row without a negative below its positive, and two whose closest negative is a tie with it.
+# A row without a negative below its positive, and two whose closest negative is a tie
+# with it.
 WITHOUT_AND_TIED = np.array([[-0.9, 0.8, 0.6], [0.7, 0.7, 0.2], [0.0, 0.9, 0.9]])
 
 
@@ -154,7 +174,12 @@ def test_the_documents_numbers(run):
     for function, scores, options, expected in (
         (mean_negative, golden.SCORES, {}, golden.MEAN_NEGATIVE),
         (closest_negative, golden.SCORES, {}, golden.CLOSEST_BELOW_POSITIVE),
-        (closest_negative, golden.SCORES, {"closest": "hardest"}, golden.CLOSEST_HARDEST),
+        (
+            closest_negative,
+            golden.SCORES,
+            {"closest": "hardest"},
+            golden.CLOSEST_HARDEST,
+        ),
         (loss_from_scores, golden.SCORES, {"reduction": "none"}, golden.LOSS_PER_ROW),
         (closest_negative, WITHOUT_AND_TIED, {}, [-np.inf, 0.7, 0.9]),
         (mean_negative, golden.MATRICES[2][3], {}, golden.MEAN_NEGATIVE_002),
@@ -170,12 +195,17 @@ def test_the_documents_numbers(run):
 
 def test_the_broadcasting_mistake_of_document_000_is_caught():
     positive = np.diag(golden.SCORES)
-    mean, nearest = mean_negative(golden.SCORES), np.array(golden.CLOSEST_BELOW_POSITIVE)
+    mean, nearest = (
+        mean_negative(golden.SCORES),
+        np.array(golden.CLOSEST_BELOW_POSITIVE),
+    )
     # What the document computes: (4,) against (4, 1) becomes a 4 x 4 matrix.
     terms = (np.maximum(n[:, None] - positive + 0.25, 0) for n in (mean, nearest))
     mistake = sum(terms)
     assert mistake.shape == (4, 4)
-    assert mistake.sum() == pytest.approx(golden.BROADCASTING_MISTAKE, abs=golden.LOSS_TOLERANCE)
+    assert mistake.sum() == pytest.approx(
+        golden.BROADCASTING_MISTAKE, abs=golden.LOSS_TOLERANCE
+    )
     for negative in (mean[:, None], nearest[:, None]):
         with pytest.raises(ShapeError) as refused:
             hinge(positive, negative)
@@ -224,7 +254,9 @@ def test_gradients_at_kinks():
         expected = [[-half, half], [half, -half]]
         assert_array_equal(gradient(jax.numpy.asarray(scores)), expected)
     ties = jax.numpy.asarray([[0.5, 0.5, 0.5], [-0.5, 0.9, -0.5], [-0.5, -0.5, 0.9]])
-    gradient = jax.grad(loss_from_scores)(ties)  # the mean's halves, and those of the closest
+    gradient = jax.grad(loss_from_scores)(
+        ties
+    )  # the mean's halves, and those of the closest
     assert_array_equal(gradient, [[-2, 1, 1], [0, 0, 0], [0, 0, 0]])
 
 
@@ -265,7 +297,9 @@ def test_the_assignments_own_cell_and_ours_make_a_layer(year, expected):
         assert str(layer) == "TripletLoss_in2"
         assert float(layer(v)) == loss
     masked = edition(year).TripletLoss(false_negative_mask=True)
-    assert str(masked) == str(TripletLoss(false_negative_mask=True)) == "TripletLoss_in3"
+    assert (
+        str(masked) == str(TripletLoss(false_negative_mask=True)) == "TripletLoss_in3"
+    )
     assert float(masked((*v, np.zeros((2, 2), bool)))) == loss
     assert float(masked((*v, ~np.eye(2, dtype=bool)))) == 0  # No negative is left.
     with pytest.raises(TypeError, match="unexpected keyword argument 'closests'"):
@@ -287,4 +321,6 @@ def test_precision_follows_the_scores(dtype, tolerance):
         assert loss_from_scores(golden.SCORES.astype(dtype)).dtype == dtype
     whole = np.array([[2, 1, 0], [1, 2, 1], [0, 0, 1]])
     for form in (whole.tolist(), whole, jax.numpy.asarray(whole)):
-        assert float(loss_from_scores(form)) == pytest.approx(reference.triplet_loss(whole))
+        assert float(loss_from_scores(form)) == pytest.approx(
+            reference.triplet_loss(whole)
+        )

@@ -16,11 +16,25 @@ import stock_trax
 import trax
 from numpy.testing import assert_allclose, assert_array_equal
 from programs import on_four_devices
-from stock_trax import GOLDEN_LOSSES, SETTINGS, functions, losses_of, schedule, stock_steps
+from stock_trax import (
+    GOLDEN_LOSSES,
+    SETTINGS,
+    functions,
+    losses_of,
+    schedule,
+    stock_steps,
+)
 from trax import layers as tl
 from trax.supervised import training
 
-from siamese import Siamese, TripletLoss, TripletLossFn, data_generator, edition, train_model
+from siamese import (
+    Siamese,
+    TripletLoss,
+    TripletLossFn,
+    data_generator,
+    edition,
+    train_model,
+)
 from siamese.course.answers import _vectors as compiled_vectors
 from siamese.course.model import set_tower_weights, tower_weights
 from siamese.course.trax import loop as loops
@@ -50,7 +64,10 @@ def generators():
     q1 = [draw.randint(2, VOCAB, draw.randint(2, 10)).tolist() for _ in range(150)]
     q2 = [[*draw.permutation(q)[1:].tolist(), int(draw.randint(2, VOCAB))] for q in q1]
     random.seed(34)
-    return (data_generator(q1[:120], q2[:120], BATCH), data_generator(q1[120:], q2[120:], BATCH))
+    return (
+        data_generator(q1[:120], q2[:120], BATCH),
+        data_generator(q1[120:], q2[120:], BATCH),
+    )
 
 
 def made(output_dir=None, loss=TripletLoss, model=light_model, batches=None, **options):
@@ -81,7 +98,9 @@ def test_it_is_trax_s_loop_with_trax_s_figures(tmp_path, capsys):
         loop.run(3)
         printed = re.sub(r"in .* secs", "", capsys.readouterr().out)
         files = {path.name for path in Path(loop.output_dir).iterdir()}
-        results.append((printed, files, loop.history.get("train", "metrics/TripletLoss")))
+        results.append(
+            (printed, files, loop.history.get("train", "metrics/TripletLoss"))
+        )
     assert results[0] == results[1]
     assert "Step      1: train TripletLoss" in printed and "model.pkl.gz" in files
     assert_same_weights(ours.model, theirs.model)
@@ -93,18 +112,41 @@ def test_it_is_trax_s_loop_with_trax_s_figures(tmp_path, capsys):
 def test_arguments_of_another_kind_are_refused_with_the_way_out():
     """L10, in the call of every year."""
     for arguments, words in (
-        ({"TripletLoss": TripletLoss()}, "pass the function TripletLoss itself, .* not PureLayer"),
-        ({"TripletLoss": TripletLossFn}, "TripletLoss itself, .* not the function TripletLossFn"),
-        ({"Siamese": small_siamese()}, "pass the function Siamese itself, .* not Parallel"),
+        (
+            {"TripletLoss": TripletLoss()},
+            "pass the function TripletLoss itself, .* not PureLayer",
+        ),
+        (
+            {"TripletLoss": TripletLossFn},
+            "TripletLoss itself, .* not the function TripletLossFn",
+        ),
+        (
+            {"Siamese": small_siamese()},
+            "pass the function Siamese itself, .* not Parallel",
+        ),
         ({"val": [1, 2]}, "val_generator must be an endless iterator .* not list"),
         ({"val": generators}, "val_generator must be .* not the function generators"),
-        ({"train": data_generator}, "train_generator must be .* not the function data_generator"),
+        (
+            {"train": data_generator},
+            "train_generator must be .* not the function data_generator",
+        ),
         ({"schedule": 0.01}, "lr_schedule must be a function of the step, not float"),
-        ({"schedule": trax.lr.warmup_and_rsqrt_decay}, "not the function warmup_and_rsqrt_decay"),
-        ({"schedule": abs, "train": generators}, "train_generator must be .* not the function gen"),
+        (
+            {"schedule": trax.lr.warmup_and_rsqrt_decay},
+            "not the function warmup_and_rsqrt_decay",
+        ),
+        (
+            {"schedule": abs, "train": generators},
+            "train_generator must be .* not the function gen",
+        ),
     ):
         train, valid = generators()
-        given = {"Siamese": light_model, "TripletLoss": TripletLoss, "train": train, "val": valid}
+        given = {
+            "Siamese": light_model,
+            "TripletLoss": TripletLoss,
+            "train": train,
+            "val": valid,
+        }
         third = [arguments.pop("schedule")] if "schedule" in arguments else []
         *functions, train, valid = (given | arguments).values()
         with pytest.raises(ArgumentError, match=words):
@@ -119,7 +161,10 @@ def test_a_second_run_in_one_directory_goes_on(tmp_path):
     second = made(tmp_path, model=small_siamese)
     assert second.step == 3
     assert_same_weights(first.model, second.model)
-    jax.tree.map(assert_array_equal, *(loop._trainer_per_task[0].slots for loop in (first, second)))
+    jax.tree.map(
+        assert_array_equal,
+        *(loop._trainer_per_task[0].slots for loop in (first, second)),
+    )
     second.run(2)
     saved, weights = read_course_model(tmp_path), jax.tree.leaves(second.model.weights)
     assert saved.step == 5 and len(saved.weights) == 3
@@ -131,26 +176,39 @@ def test_a_second_run_in_one_directory_goes_on(tmp_path):
     assert_array_equal(fresh(q)[0], second.eval_model(q)[0])
 
 
-def test_another_models_checkpoint_is_refused_and_left_alone_and_a_missing_file_named(tmp_path):
+def test_another_models_checkpoint_is_refused_and_left_alone_and_a_missing_file_named(
+    tmp_path,
+):
     made(tmp_path).run(2)
     before = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*") if p.is_file()}
-    both_shapes = r"\(120, 16\).*\(77, 16\).*another file or output_dir"  # and the way out
+    both_shapes = (
+        r"\(120, 16\).*\(77, 16\).*another file or output_dir"  # and the way out
+    )
     with pytest.raises(CheckpointError, match=both_shapes):
         made(tmp_path, model=functools.partial(light_model, 77))
-    assert {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*") if p.is_file()} == before
+    assert {
+        p: p.stat().st_mtime_ns for p in tmp_path.rglob("*") if p.is_file()
+    } == before
     (tmp_path / "model.weights.npy.gz").unlink()
-    with pytest.raises(CheckpointError, match=r"Cannot read .*missing .*model\.weights\.npy\.gz"):
+    with pytest.raises(
+        CheckpointError, match=r"Cannot read .*missing .*model\.weights\.npy\.gz"
+    ):
         made(tmp_path)
 
 
 @pytest.mark.parametrize("batches", [5, 2])
-def test_a_train_generator_that_ends_is_one_sentence_and_its_last_step_is_saved(batches, tmp_path):
+def test_a_train_generator_that_ends_is_one_sentence_and_its_last_step_is_saved(
+    batches, tmp_path
+):
     """L2. The first batch gave the shapes, so the steps are one fewer."""
     train, valid = generators()
     loop = made(tmp_path, batches=(itertools.islice(train, batches), valid))
     with pytest.raises(DataError) as ended:
         loop.run(12)
-    assert str(ended.value) == f"train_generator ended after {batches} batches: it must be endless."
+    assert (
+        str(ended.value)
+        == f"train_generator ended after {batches} batches: it must be endless."
+    )
     assert loop.step == read_course_model(tmp_path).step == batches - 1
     assert_same_weights(made(tmp_path).model, loop.model)
 
@@ -181,7 +239,9 @@ def test_weights_that_are_no_numbers_stop_with_advice_and_are_not_saved(tmp_path
     nan_schedule = lambda step: float("nan") if step > 3 else 0.01  # noqa: E731
     loop = made(tmp_path, lr_schedule=nan_schedule)
     loop.run(2)
-    with pytest.raises(SiameseError, match="not saved: use a smaller learning rate") as stopped:
+    with pytest.raises(
+        SiameseError, match="not saved: use a smaller learning rate"
+    ) as stopped:
         loop.run(6)
     assert "\n" not in str(stopped.value)
     assert read_course_model(tmp_path).step == 2
@@ -216,12 +276,19 @@ def test_a_run_that_ends_collapsed_says_so_once(year, caplog):
     set_equal_vectors(loop)
     for _ in range(3):
         loop.run(2)
-    assert caplog.text.count(COLLAPSE) == 1 and f"The loss is {loss:.3f} at step 2" in caplog.text
-    assert ("at step 2 (0.500 a pair)" in caplog.text) == (year == 2023)  # a sum, for each pair
+    assert (
+        caplog.text.count(COLLAPSE) == 1
+        and f"The loss is {loss:.3f} at step 2" in caplog.text
+    )
+    assert ("at step 2 (0.500 a pair)" in caplog.text) == (
+        year == 2023
+    )  # a sum, for each pair
 
 
 def set_equal_vectors(loop):
-    loop.update_weights_and_state(weights=jax.tree.map(np.ones_like, loop.model.weights))
+    loop.update_weights_and_state(
+        weights=jax.tree.map(np.ones_like, loop.model.weights)
+    )
 
 
 def test_a_long_run_that_stays_collapsed_says_so_before_its_end(caplog, monkeypatch):
@@ -231,7 +298,9 @@ def test_a_long_run_that_stays_collapsed_says_so_before_its_end(caplog, monkeypa
     loop = made(**STUCK)
     set_equal_vectors(loop)
     said = []
-    monkeypatch.setattr(loop, "_finish", lambda: said.append(caplog.text.count(COLLAPSE)))
+    monkeypatch.setattr(
+        loop, "_finish", lambda: said.append(caplog.text.count(COLLAPSE))
+    )
     loop.run(30)
     assert said == [1] and "at step 20" in caplog.text
 
@@ -260,8 +329,9 @@ def test_of_four_devices_one_is_used_and_the_log_says_so_once():
     assert done.stderr.count("Loop uses one of 4 devices") == 1, done.stderr
 
 
-# Measured between releases of JAX: the course's losses differ by 2e-7 at most, the quick setting's by 2e-6
-# in 20 steps and by 4e-4 in 50. Another formula or order of batches shows in the first digits.
+# Measured between releases of JAX: the course's losses differ by 2e-7 at most, the
+# quick setting's by 2e-6 in 20 steps and by 4e-4 in 50. Another formula or order of
+# batches shows in the first digits.
 TOLERANCE = {"course": 1e-5, "quick": 2e-3}
 
 
@@ -270,8 +340,14 @@ def ours(name, steps, fast):
     model = partial(Siamese, vocab.size, SETTINGS[name]["d_model"])
     make = (lambda: fast_forward(model())) if fast else model
     batches = iter(data), iter(data)
-    options = {"lr_schedule": schedule(name), "random_seed": 34, "eval_at": lambda step: False}
-    loop = train_model(make, edition(2022).TripletLoss, *batches, output_dir=None, **options)
+    options = {
+        "lr_schedule": schedule(name),
+        "random_seed": 34,
+        "eval_at": lambda step: False,
+    }
+    loop = train_model(
+        make, edition(2022).TripletLoss, *batches, output_dir=None, **options
+    )
     if name == "quick":
         stock_trax.start_on_the_forget_gate(loop)
     return losses_of(loop, steps), tower_weights(loop.eval_model)["embedding"]
@@ -288,7 +364,10 @@ def test_the_steps_equal_those_of_the_cells_in_stock_trax(name, steps):
         golden = GOLDEN_LOSSES[name][:steps]
         assert_allclose(losses, golden, rtol=0, atol=TOLERANCE[name])
         if not fast:  # The loss alone says little while it stays near 0.5: the weights moved alike.
-            expected, atol = stock[-1].new_weights["embedding"], 1e-6 if name == "course" else 1e-4
+            expected, atol = (
+                stock[-1].new_weights["embedding"],
+                1e-6 if name == "course" else 1e-4,
+            )
             assert_allclose(embedding, expected, rtol=0, atol=atol)
 
 

@@ -39,8 +39,29 @@ def packed(path, content, protocol=pickle.HIGHEST_PROTOCOL):
 NUMBERS = "bool", "int8", "uint16", "int32", "uint64", "float16", "<f4", "f8", "c8"
 SHAPES = (), (0, 2), (3,), (2, 3)
 HARMLESS = [
-    *(None, True, 0, -1, 255, 2**31, -(2**70), 0.5, float("nan"), "", "é" * 300, b"", b"a" * 300),
-    *([], [[1], (), (1,), (1, 2, 3, 4)], {}, {"a": {"b": [None]}}, np.float32(2), np.int64(3)),
+    *(
+        None,
+        True,
+        0,
+        -1,
+        255,
+        2**31,
+        -(2**70),
+        0.5,
+        float("nan"),
+        "",
+        "é" * 300,
+        b"",
+        b"a" * 300,
+    ),
+    *(
+        [],
+        [[1], (), (1,), (1, 2, 3, 4)],
+        {},
+        {"a": {"b": [None]}},
+        np.float32(2),
+        np.int64(3),
+    ),
     collections.defaultdict(list, {"a": [1.5]}),
     *(np.full(shape, 3, dtype) for dtype in NUMBERS for shape in SHAPES),
     np.asfortranarray(np.arange(6.0).reshape(2, 3)),
@@ -60,7 +81,10 @@ def test_harmless_content_is_read_as_python_reads_it(protocol):
 
 
 def test_the_names_of_older_numpys_and_jax_are_known():
-    ours, theirs = b"array\n_reconstruct_array", b"device_array\nreconstruct_device_array"
+    ours, theirs = (
+        b"array\n_reconstruct_array",
+        b"device_array\nreconstruct_device_array",
+    )
     names = (np, b"numpy._core", b"numpy.core"), (jax.numpy, ours, theirs)
     for library, name, older in names:
         data = pickle.dumps(library.arange(3), 3)
@@ -72,7 +96,13 @@ def test_the_names_of_older_numpys_and_jax_are_known():
 
 def test_an_old_single_file_and_weights_alone_are_read(tmp_path):
     only = {"flat_weights": [np.ones(2, "f4")]}
-    old = {**only, "step": 3, "flat_state": [], "slots": [np.zeros(2)], "history": {"_values": {}}}
+    old = {
+        **only,
+        "step": 3,
+        "flat_state": [],
+        "slots": [np.zeros(2)],
+        "history": {"_values": {}},
+    }
     model = read_course_model(packed(tmp_path / "model.pkl.gz", old))
     assert model.step == 3 and same(model.weights[0], np.ones(2, "float32"))
     assert read_course_model(tmp_path).step == 3
@@ -84,7 +114,10 @@ def test_an_old_single_file_and_weights_alone_are_read(tmp_path):
 
 def test_fewer_arrays_than_were_written_are_noticed(tmp_path):
     """Trax's reader stops at a cut without a word and loads half a model."""
-    path, arrays = tmp_path / "a.weights.npy.gz", [np.arange(500), np.ones((3, 2), order="F")]
+    path, arrays = (
+        tmp_path / "a.weights.npy.gz",
+        [np.arange(500), np.ones((3, 2), order="F")],
+    )
     write_trax_weights(tmp_path / "a.pkl.gz", [*arrays, np.ones(())])
     back = read_arrays(path)
     assert same(back[1], np.ones((3, 2))) and back[2].shape == () and back[0][-1] == 499
@@ -109,7 +142,10 @@ def test_a_header_that_claims_too_much_is_refused_with_its_reason(tmp_path):
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
     directory = tmp_path_factory.mktemp("hostile")
-    files, bomb = make_hostile.write_corpus(directory), directory / "bomb-behind-image.npy.gz"
+    files, bomb = (
+        make_hostile.write_corpus(directory),
+        directory / "bomb-behind-image.npy.gz",
+    )
     bomb.write_bytes(make_hostile.bomb(make_hostile.image_header(10 << 20)))
     return directory, [*files, bomb]
 
@@ -158,14 +194,18 @@ INSTRUCTIONS = [
 
 def holds_no_code(value):
     if isinstance(value, (list, tuple, dict)):
-        return all(map(holds_no_code, value.values() if isinstance(value, dict) else value))
+        return all(
+            map(holds_no_code, value.values() if isinstance(value, dict) else value)
+        )
     return not callable(value)
 
 
 @settings(max_examples=200, deadline=None)
 @given(
     st.binary(max_size=300)
-    | st.lists(st.sampled_from(INSTRUCTIONS), max_size=25).map(lambda parts: b"".join(parts) + b".")
+    | st.lists(st.sampled_from(INSTRUCTIONS), max_size=25).map(
+        lambda parts: b"".join(parts) + b"."
+    )
 )
 def test_any_bytes_and_instructions_end_in_plain_content_or_a_checkpoint_error(data):
     with suppress(CheckpointError):

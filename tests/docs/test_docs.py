@@ -17,14 +17,26 @@ from tools import run_readme
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / name for name in ("README.md", "CHANGELOG.md", ".github/CONTRIBUTING.md")]
+PAGES = [
+    ROOT / name for name in ("README.md", "CHANGELOG.md", ".github/CONTRIBUTING.md")
+]
 PAGES += sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
-FENCE = re.compile(r"^(?P<fence>```+)(?P<kind>[^\n`]*)\n(?P<text>.*?)^(?P=fence)\s*$", re.M | re.S)
+FENCE = re.compile(
+    r"^(?P<fence>```+)(?P<kind>[^\n`]*)\n(?P<text>.*?)^(?P=fence)\s*$", re.M | re.S
+)
 NOT_RUN = "# not run: "
 FILES = re.compile(r"\b(\w+\.(?:md|json))\b")
-OTHER_FLAGS = {"--no-deps", "--test", "--disjoint", "--near", "--compare"}  # of pip and scripts
+OTHER_FLAGS = {
+    "--no-deps",
+    "--test",
+    "--disjoint",
+    "--near",
+    "--compare",
+}  # of pip and scripts
 
-each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+each_page = pytest.mark.parametrize(
+    "page", PAGES, ids=lambda page: str(page.relative_to(ROOT))
+)
 
 
 def blocks(page, *kinds):
@@ -46,7 +58,10 @@ def code_in_text(page):
 def anchors(page):
     """The names of a page's headings for links: lower case, spaces made hyphens."""
     headings = re.findall(r"^#+ +(.*)$", prose(page), re.M)
-    plain = (re.sub(r"[^\w\- ]", "", heading.replace("`", "").lower()) for heading in headings)
+    plain = (
+        re.sub(r"[^\w\- ]", "", heading.replace("`", "").lower())
+        for heading in headings
+    )
     return {heading.strip().replace(" ", "-") for heading in plain}
 
 
@@ -58,7 +73,9 @@ def test_links_and_paths_lead_to_files_and_headings_that_are_there(page):
         path, _, anchor = unquote(target).partition("#")
         file = page if not path else (page.parent / path).resolve()
         if file.parent == DOCS / "notebooks":
-            file = ROOT / "notebooks" / "solution" / file.name  # `make docs` copies them
+            file = (
+                ROOT / "notebooks" / "solution" / file.name
+            )  # `make docs` copies them
         assert file.exists(), target
         assert not anchor or file.suffix != ".md" or anchor in anchors(file), target
     folders = r"\b((?:benchmarks|examples|tests|tools|notebooks)/[\w/]+\.(?:py|md|json|txt|csv))\b"
@@ -78,7 +95,9 @@ def test_the_material_is_taught_where_the_table_says():
 
 def test_the_api_page_has_every_public_name_once():
     text = (DOCS / "api.md").read_text("utf-8")
-    assert sorted(re.findall(r":: siamese\.(\w+)$", text, re.M)) == sorted(siamese.__all__)
+    assert sorted(re.findall(r":: siamese\.(\w+)$", text, re.M)) == sorted(
+        siamese.__all__
+    )
 
 
 def table_rows(text):
@@ -92,14 +111,20 @@ def table_rows(text):
     ("name", "lines"),
     [("README.md", 2), ("quality.md", 1), ("searching.md", 1), ("threshold.md", 2)],
 )
-def test_a_row_of_a_table_stands_in_the_results_file_that_its_section_names(name, lines):
+def test_a_row_of_a_table_stands_in_the_results_file_that_its_section_names(
+    name, lines
+):
     """In so many lines of the files: pairs and search, or two models."""
     (page,) = (path for path in PAGES if path.name == name)
     checked = 0
     for section in re.split(r"^(?=## )", page.read_text("utf-8"), flags=re.M):
         rows = table_rows(section.replace('| always "no"', ""))
-        files = [ROOT / "benchmarks" / "results" / file for file in FILES.findall(section)]
-        known = table_rows("\n".join(file.read_text("utf-8") for file in files if file.exists()))
+        files = [
+            ROOT / "benchmarks" / "results" / file for file in FILES.findall(section)
+        ]
+        known = table_rows(
+            "\n".join(file.read_text("utf-8") for file in files if file.exists())
+        )
         together = [set().union(*some) for some in itertools.combinations(known, lines)]
         for row in rows:
             assert any(row <= figures for figures in together), row
@@ -112,7 +137,9 @@ def test_commands_in_blocks_are_taken_by_the_parser(page):
     for line in "\n".join(blocks(page, "sh", "bash")).splitlines():
         if start := re.search(r"(?:^|\|\s*)(siamese .*)", line):
             words = shlex.split(start[1], comments=True)
-            stop = next((i for i, word in enumerate(words) if word in ("|", ">", "<")), None)
+            stop = next(
+                (i for i, word in enumerate(words) if word in ("|", ">", "<")), None
+            )
             try:
                 build_parser().parse_args(words[1:stop])
             except SystemExit as stopped:
@@ -123,7 +150,9 @@ def test_commands_in_blocks_are_taken_by_the_parser(page):
 def test_commands_flags_and_make_targets_in_the_text_exist(page):
     for code in code_in_text(page):
         flags = set(re.findall(r"(?<!\S)--[a-z][a-z-]*", code))
-        if match := re.match(r"siamese (index (?:build|add|remove|export)\b|[a-z-]+)", code):
+        if match := re.match(
+            r"siamese (index (?:build|add|remove|export)\b|[a-z-]+)", code
+        ):
             assert flags <= FLAGS[match[1]], code
         elif code.startswith("--"):
             assert flags <= set().union(*FLAGS.values()) | OTHER_FLAGS, code
@@ -133,10 +162,14 @@ def test_commands_flags_and_make_targets_in_the_text_exist(page):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python")], ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if blocks(p, "python")], ids=lambda p: p.stem
+)
 def test_python_blocks_run_or_say_why_not(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    write_pairs(tmp_path / "questions.csv", pairs_of_length(14).rows(0, 600))  # few shapes
+    write_pairs(
+        tmp_path / "questions.csv", pairs_of_length(14).rows(0, 600)
+    )  # few shapes
     codes = blocks(page, "python")
     for code in codes:
         assert not code.startswith(NOT_RUN) or len(code.splitlines()[0].split()) >= 6
@@ -145,7 +178,14 @@ def test_python_blocks_run_or_say_why_not(page, tmp_path, monkeypatch):
     exec(compile(code, page.name, "exec"), {"__name__": "__main__"})
 
 
-ISSUES = {(117, 101), (123, 104), (128, 114), (132, 112), (133, 115), (138, 118)}  # duplicates
+ISSUES = {
+    (117, 101),
+    (123, 104),
+    (128, 114),
+    (132, 112),
+    (133, 115),
+    (138, 118),
+}  # duplicates
 
 
 def test_the_example_ranks_the_duplicates_among_a_projects_issues_first():
@@ -178,7 +218,12 @@ def test_the_commands_of_the_readme_run_in_order(tmp_path):
     assert (tmp_path / "groups.csv").read_text("utf-8-sig").startswith("group,")
 
 
-SOURCES = ("siamese/**/*.py", "siamese/**/*.html", "notebooks/src/*.py", "examples/*.py")
+SOURCES = (
+    "siamese/**/*.py",
+    "siamese/**/*.html",
+    "notebooks/src/*.py",
+    "examples/*.py",
+)
 TEXTS = [*PAGES, *(path for pattern in SOURCES for path in ROOT.glob(pattern))]
 PHRASES = re.compile(
     r"\b(?:what others (?:saved|store|wrote)|who(?:ever)? (?:only |also )?\w+s .{0,40}\bdo(?:es)? without"
@@ -191,5 +236,9 @@ PHRASES = re.compile(
 
 def test_no_turn_of_phrase_comes_back():
     texts = {path: " ".join(path.read_text("utf-8").split()) for path in TEXTS}
-    found = {str(path): match[0] for path, text in texts.items() if (match := PHRASES.search(text))}
+    found = {
+        str(path): match[0]
+        for path, text in texts.items()
+        if (match := PHRASES.search(text))
+    }
     assert not found

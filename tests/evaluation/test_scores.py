@@ -15,32 +15,50 @@ from sklearn.calibration import calibration_curve
 
 from siamese.errors import ArgumentError, DataError
 from siamese.evaluation.bootstrap import Interval, bootstrap_interval
-from siamese.evaluation.calibration import Calibration, expected_calibration_error, fit_calibration
+from siamese.evaluation.calibration import (
+    Calibration,
+    expected_calibration_error,
+    fit_calibration,
+)
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.evaluation.report import FIGURES, Evaluation, word_overlap
-from siamese.evaluation.retrieval import evaluate_retrieval, read_relevance, shared_clusters
+from siamese.evaluation.retrieval import (
+    evaluate_retrieval,
+    read_relevance,
+    shared_clusters,
+)
 from siamese.evaluation.thresholds import best_threshold, fit_threshold
 
-PAIRS = st.lists(st.tuples(st.integers(0, 6), st.booleans()), min_size=2, max_size=25).filter(
-    lambda pairs: len({y for _, y in pairs}) == 2
-)
+PAIRS = st.lists(
+    st.tuples(st.integers(0, 6), st.booleans()), min_size=2, max_size=25
+).filter(lambda pairs: len({y for _, y in pairs}) == 2)
 
 
 @settings(max_examples=40, deadline=None)
 @given(pairs=PAIRS, cut=st.integers(-1, 7))
 def test_metrics_equal_scikit_learn_and_no_cut_is_better_than_the_best(pairs, cut):
-    scores, labels = np.array([s / 6 for s, _ in pairs]), np.array([y for _, y in pairs])
+    scores, labels = (
+        np.array([s / 6 for s, _ in pairs]),
+        np.array([y for _, y in pairs]),
+    )
     answers = scores > cut / 6
     expected = {"n": len(pairs), "base_rate": labels.mean(), "threshold": cut / 6}
-    for some, names in ((answers, "accuracy recall f1"), (scores, "roc_auc average_precision")):
+    for some, names in (
+        (answers, "accuracy recall f1"),
+        (scores, "roc_auc average_precision"),
+    ):
         expected |= {n: getattr(sk, f"{n}_score")(labels, some) for n in names.split()}
     expected["precision"] = sk.precision_score(labels, answers, zero_division=0)
-    assert evaluate_scores(scores, labels, cut / 6).to_dict() == pytest.approx(expected, abs=1e-12)
+    assert evaluate_scores(scores, labels, cut / 6).to_dict() == pytest.approx(
+        expected, abs=1e-12
+    )
     without = evaluate_scores(scores, labels)
     assert (without.accuracy, without.f1, without.threshold) == (None, None, None)
     cuts = [-1, *((a + b) / 2 for a, b in itertools.pairwise(sorted(set(scores)))), 2]
     best = max(np.mean((scores > cut) == labels) for cut in cuts)
-    assert np.mean((scores > best_threshold(scores, labels)) == labels) == pytest.approx(best)
+    assert np.mean(
+        (scores > best_threshold(scores, labels)) == labels
+    ) == pytest.approx(best)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +70,9 @@ def test_metrics_equal_scikit_learn_and_no_cut_is_better_than_the_best(pairs, cu
         pytest.param([0.1, 0.2], [1, 2], 0.5, ArgumentError, id="a label of 2"),
         pytest.param([0.1, 0.2], [1, 1], 0.5, DataError, id="one class"),
         pytest.param([[0.1, 0.2]], [1, 0], 0.5, ArgumentError, id="a matrix"),
-        pytest.param([0.1, 0.2], [0, 1], np.nan, ArgumentError, id="a threshold of NaN"),
+        pytest.param(
+            [0.1, 0.2], [0, 1], np.nan, ArgumentError, id="a threshold of NaN"
+        ),
     ],
 )
 def test_wrong_input_is_refused(scores, labels, threshold, error):
@@ -63,7 +83,9 @@ def test_wrong_input_is_refused(scores, labels, threshold, error):
 def test_the_best_threshold_lies_midway_between_scores_or_beyond_all():
     assert best_threshold([0.25, 0.75], [0, 1]) == 0.5
     assert best_threshold([0.1, 0.2, 0.3], [1, 1, 0]) < 0.1
-    assert best_threshold([0.1, 0.2, 0.3], [1, 0, 0]) == 0.3  # the highest of the equal cuts
+    assert (
+        best_threshold([0.1, 0.2, 0.3], [1, 0, 0]) == 0.3
+    )  # the highest of the equal cuts
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -71,7 +93,10 @@ def test_the_best_threshold_lies_midway_between_scores_or_beyond_all():
 def test_neighbouring_floats_are_told_apart_in_their_own_precision(dtype, low):
     scores = np.array([dtype(low), np.nextafter(dtype(low), dtype(2))])
     threshold = best_threshold(scores, [0, 1])
-    for some in (scores, scores.astype(np.float64)):  # NumPy rounds a Python float to its type.
+    for some in (
+        scores,
+        scores.astype(np.float64),
+    ):  # NumPy rounds a Python float to its type.
         assert (some > threshold).tolist() == [False, True]
 
 
@@ -84,7 +109,9 @@ def test_the_fitted_threshold_is_where_the_curve_passes_one_half():
     assert fit.low < fit.threshold < fit.high < fit.low + 0.1
     assert fit.calibration(fit.threshold) == pytest.approx(0.5)
     near = np.abs(scores - 0.75) < 0.2  # Pairs chosen by their score do not move it.
-    assert fit_threshold(scores[near], labels[near]).threshold == pytest.approx(0.6, abs=0.06)
+    assert fit_threshold(scores[near], labels[near]).threshold == pytest.approx(
+        0.6, abs=0.06
+    )
     few = fit_threshold(scores[:40], labels[:40])
     assert few.high - few.low > fit.high - fit.low
 
@@ -119,11 +146,16 @@ def test_baselines_are_the_commoner_answer_and_overlap():
     sides = ["a b", "a b", "c d", "e f", "g h"], ["a b", "a c", "x y", "e z", "g h"]
 
     def figures(labels, encoder=None):
-        return Evaluation(*sides, [0.1, 0.2, 0.3, 0.4, 0.5], labels, 0.3, encoder=encoder).baselines
+        return Evaluation(
+            *sides, [0.1, 0.2, 0.3, 0.4, 0.5], labels, 0.3, encoder=encoder
+        ).baselines
 
     assert list(figures([1, 0, 0, 0, 1])) == ["always no", "word overlap"]
     constant = figures([1, 0, 0, 0, 1])["always no"]
-    assert (constant.accuracy, constant.base_rate) == (pytest.approx(0.6), pytest.approx(0.4))
+    assert (constant.accuracy, constant.base_rate) == (
+        pytest.approx(0.6),
+        pytest.approx(0.4),
+    )
     assert (constant.roc_auc, constant.recall, constant.f1) == (0.5, 0, 0)
     assert figures([1, 0, 0, 0, 1])["word overlap"].accuracy == 1.0
     encoder = "worst", 1 - word_overlap(*sides)
@@ -147,7 +179,9 @@ def test_a_fit_reaches_the_minimum_of_platts_loss_and_travels_through_json():
     assert Calibration(**json.loads(json.dumps(fit.to_dict()))) == fit
     fresh, truth = drawn(8000, seed=1)
     assert expected_calibration_error((fresh + 1) / 2, truth) > 0.1
-    assert expected_calibration_error(fit_calibration(*drawn(4000))(fresh), truth) < 0.02
+    assert (
+        expected_calibration_error(fit_calibration(*drawn(4000))(fresh), truth) < 0.02
+    )
 
 
 def test_a_fit_stays_finite_where_scores_separate_the_classes_or_are_all_equal():
@@ -168,7 +202,9 @@ def test_the_error_is_that_of_scikit_learns_bins_of_equal_mass():
     # Two bins, of the pairs below and from 0.3 on.
     probabilities, labels = [0.1, 0.1, 0.3, 0.3, 0.9, 0.9], [0, 1, 0, 1, 1, 1]
     expected = (abs(1 - 0.2) + abs(3 - 2.4)) / 6
-    assert expected_calibration_error(probabilities, labels, 2) == pytest.approx(expected)
+    assert expected_calibration_error(probabilities, labels, 2) == pytest.approx(
+        expected
+    )
 
 
 GENERATOR = np.random.default_rng(0)
@@ -184,11 +220,16 @@ def evaluated(**options):
 def test_the_figures_stand_in_the_table_and_in_json():
     expected = evaluate_scores(SCORES, LABELS, 0.2)
     probabilities = {"probabilities": (SCORES + 1) / 2}
-    evaluation = evaluated(threshold_from="given", encoder=("use", SCORES), **probabilities)
+    evaluation = evaluated(
+        threshold_from="given", encoder=("use", SCORES), **probabilities
+    )
     table, values = str(evaluation), json.loads(json.dumps(evaluation.to_dict()))
     for name, title in FIGURES.items():
         value, interval = getattr(expected, name), evaluation.intervals[name]
-        assert re.search(rf"^{title} +{value:.3f} \[", table, re.M) and str(interval) in table
+        assert (
+            re.search(rf"^{title} +{value:.3f} \[", table, re.M)
+            and str(interval) in table
+        )
         assert interval.low <= value <= interval.high and values[name] == value
     best = values["baselines"]["encoder"]["accuracy"]
     assert best >= expected.accuracy and f"{best:.3f}\n" in table
@@ -204,7 +245,9 @@ def test_the_figures_stand_in_the_table_and_in_json():
 
 def test_the_table_leaves_out_what_is_not_known():
     table = str(evaluated(measure="probability"))
-    assert ", a probability (given)" in table and not re.search("calibration|encoder", table)
+    assert ", a probability (given)" in table and not re.search(
+        "calibration|encoder", table
+    )
 
 
 def test_a_report_needs_as_many_second_questions():
@@ -247,7 +290,9 @@ def test_retrieval_equals_the_definitions(queries):
         ranks = [rank for rank, item in enumerate(row, 1) if item in targets]
         reciprocal.append(1 / ranks[0] if ranks else 0)
         recall.append(len(set(row[:3]) & targets) / len(targets))
-        average.append(sum(len(set(row[:r]) & targets) / r for r in ranks) / len(targets))
+        average.append(
+            sum(len(set(row[:r]) & targets) / r for r in ranks) / len(targets)
+        )
     metrics = evaluate_retrieval(*zip(*queries, ([1], [])), ks=(3,))
     assert metrics.mrr == pytest.approx(np.mean(reciprocal))
     assert metrics.recall == {3: pytest.approx(np.mean(recall))}
@@ -262,7 +307,9 @@ def test_intervals_draw_whole_clusters_of_queries_that_share_an_answer():
     assert list(own) == ["MRR", "MAP", "recall@1", "recall@5", "recall@10"]
     assert own["MRR"].value == one.value == 0.5 and (one.low, one.high) == (0.5, 0.5)
     assert 0.35 < own["MRR"].low < 0.45 and 0.55 < own["MRR"].high < 0.65
-    halves = evaluate_retrieval(ranked, relevant, clusters=["a", "b"] * 40).intervals["MRR"]
+    halves = evaluate_retrieval(ranked, relevant, clusters=["a", "b"] * 40).intervals[
+        "MRR"
+    ]
     assert (halves.low, halves.high) == (0, 1)  # A sample may hold one cluster twice.
     clusters = shared_clusters([{"a"}, {"b", "c"}, set(), {"c", "a"}, {"d"}])
     assert clusters[0] == clusters[1] == clusters[3] and len(set(clusters)) == 3

@@ -6,7 +6,9 @@ from siamese.cli.main import build_parser
 
 
 def _flags(parser, name):
-    found = {name: set(parser._option_string_actions)}  # argparse has no public way to ask for them
+    found = {
+        name: set(parser._option_string_actions)
+    }  # argparse has no public way to ask for them
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for part, below in action.choices.items():
@@ -14,4 +16,6 @@ def _flags(parser, name):
     return found
 
 
-FLAGS = _flags(build_parser(), "")  # "index add" -> {"--json", ...}; "" is `siamese` itself
+FLAGS = _flags(
+    build_parser(), ""
+)  # "index add" -> {"--json", ...}; "" is `siamese` itself

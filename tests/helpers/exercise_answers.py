@@ -11,7 +11,11 @@ from siamese.teaching import checks
 from siamese.teaching.checks.tables import solutions
 
 solved = SimpleNamespace(**solutions())
-CHECKS = {check.name: check for name, check in vars(checks).items() if name.startswith("check_")}
+CHECKS = {
+    check.name: check
+    for name, check in vars(checks).items()
+    if name.startswith("check_")
+}
 SCORES, LABELS = np.array([0.9, 0.1]), np.array([1, 0])  # variables of a notebook
 
 
@@ -28,7 +32,12 @@ def defined(name, source):
     """The function that a cell of this source defines."""
     scope = {**vars(solved), "np": np, "__name__": "__main__"}
     file = f"<{name} {len(linecache.cache)}>"
-    linecache.cache[file] = len(source), None, source.splitlines(True), file  # as a cell has
+    linecache.cache[file] = (
+        len(source),
+        None,
+        source.splitlines(True),
+        file,
+    )  # as a cell has
     exec(compile(source, file, "exec"), scope)
     return scope[name]
 
@@ -45,9 +54,12 @@ def one_buffer(Q1, Q2, batch_size, pad=1, shuffle=True):
 EDITION_2022 = ("(fastnp.eye(batch) == 1) | (scores > positive[:, None])", "fastnp.eye(batch) == 1",
                 "sum(loss1", "mean(loss1")  # fmt: skip
 SOFTPLUS = "fastnp.log(1 + fastnp.exp({} - positive + margin))"
-MEAN, CLOSEST = (f"fastnp.maximum({kind} - positive + margin, 0)" for kind in ("mean", "closest"))
+MEAN, CLOSEST = (
+    f"fastnp.maximum({kind} - positive + margin, 0)" for kind in ("mean", "closest")
+)
 UNIT = 'tl.Fn("Normalize", normalize)'
-# Exercise -> (answer, or edits of the solution; words of its sentence, "" where none fits).
+# Exercise -> (answer, or edits of the solution; words of its sentence, "" where none
+# fits).
 WRONG = {
     "cosine_similarity": [
         (lambda a, b: [a @ b / np.sqrt(a @ a) / np.sqrt(b @ b)], "one number is asked for"),
@@ -130,7 +142,9 @@ WRONG = {
         (("return cosine > threshold", "return cosine"), "True or False alone")],
 }  # fmt: skip
 
-AGAIN = [f"({v} / fastnp.linalg.norm({v}, axis=1, keepdims=True))" for v in ("v1", "v2")]
+AGAIN = [
+    f"({v} / fastnp.linalg.norm({v}, axis=1, keepdims=True))" for v in ("v1", "v2")
+]
 RIGHT = {
     "cosine_similarity": [
         lambda a, b: a / np.linalg.norm(a) @ (b / np.linalg.norm(b)),

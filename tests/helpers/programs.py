@@ -12,7 +12,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 # A program takes what an earlier one compiled, as with `enable_compile_cache`.
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "siamese", "xla")
+CACHE = Path(
+    os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "siamese", "xla"
+)
 COMPILED = {
     "JAX_COMPILATION_CACHE_DIR": str(CACHE),
     "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.01",
@@ -43,7 +45,13 @@ def environment_of(**others):
 def run(code, *flags, arguments=(), stdin="", **environment):
     """Runs the code in a new interpreter; returns the finished process."""
     env = environment_of(**environment)
-    command = [sys.executable, *flags, "-c", textwrap.dedent(code), *map(str, arguments)]
+    command = [
+        sys.executable,
+        *flags,
+        "-c",
+        textwrap.dedent(code),
+        *map(str, arguments),
+    ]
     options = {"capture_output": True, "text": True, "input": stdin, "timeout": 1800}
     return subprocess.run(command, env=env, **options)
 
@@ -56,8 +64,13 @@ def output_of(code, *flags, **options):
 
 def on_four_devices(code):
     """Runs it where JAX counts four, with the modules that this process can import."""
-    platform = {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_force_host_platform_device_count=4"}
-    done = run(code, PYTHONPATH=os.pathsep.join([str(ROOT), *sys.path]), **platform, **COMPILED)
+    platform = {
+        "JAX_PLATFORMS": "cpu",
+        "XLA_FLAGS": "--xla_force_host_platform_device_count=4",
+    }
+    done = run(
+        code, PYTHONPATH=os.pathsep.join([str(ROOT), *sys.path]), **platform, **COMPILED
+    )
     assert done.returncode == 0, done.stderr
     return done
 
@@ -67,7 +80,10 @@ def mounted_tmpfs(where, size):
     """A tmpfs of a size such as "4m" at a new directory; skips where that is not permitted."""
     where.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(where)]
-    if not shutil.which("mount") or subprocess.run(command, capture_output=True).returncode:
+    if (
+        not shutil.which("mount")
+        or subprocess.run(command, capture_output=True).returncode
+    ):
         pytest.skip("mounting a small tmpfs is not permitted here")
     try:
         yield where
@@ -84,7 +100,10 @@ def read_only_view(of, where):
         ["mount", "--bind", str(of), str(where)],
         ["mount", "-o", "remount,ro,bind", str(where)],
     )
-    if not shutil.which("mount") or subprocess.run(commands[0], capture_output=True).returncode:
+    if (
+        not shutil.which("mount")
+        or subprocess.run(commands[0], capture_output=True).returncode
+    ):
         pytest.skip("mounting a read-only view is not permitted here")
     try:
         subprocess.run(commands[1], check=True)

@@ -11,7 +11,12 @@ def cosine(a, b):
 
 
 def triplet_loss(
-    scores, margin=0.25, closest="semi_hard", reduction="sum", direction="rows", same=None
+    scores,
+    margin=0.25,
+    closest="semi_hard",
+    reduction="sum",
+    direction="rows",
+    same=None,
 ):
     """The modified triplet loss of a similarity matrix, row by row and pair by pair."""
     scores = np.asarray(scores, np.float64)

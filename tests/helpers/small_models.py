@@ -11,7 +11,12 @@ from siamese.model.detector import DuplicateDetector
 from siamese.model.parts import fit_parts
 from siamese.text.vocabulary import Vocabulary
 
-SENTENCES = "how do i learn to cook rice", "what is the best way", "how far", "age old are you ?"
+SENTENCES = (
+    "how do i learn to cook rice",
+    "what is the best way",
+    "how far",
+    "age old are you ?",
+)
 WORDS = list(dict.fromkeys(" ".join(SENTENCES).split()))
 
 # Questions that a list may well hold.
@@ -33,13 +38,17 @@ def make_detector(seed=0, d=8, mask_padding=True, words=WORDS, folded=False, **o
     vocabulary = Vocabulary(list(words), folded=folded)
     tower = TowerConfig(vocabulary.size, d, mask_padding=mask_padding)
     draw = np.random.default_rng(seed).standard_normal
-    weights = {name: draw(shape).astype(np.float32) for name, shape in tower.shapes().items()}
+    weights = {
+        name: draw(shape).astype(np.float32) for name, shape in tower.shapes().items()
+    }
     return DuplicateDetector(weights, vocabulary, tower, **options)
 
 
 def letters(texts):
     """Counts of letters, [texts, 26], as an encoder's vectors; no text has a zero vector."""
-    return np.array([[0.01 + text.count(chr(97 + i)) for i in range(26)] for text in texts])
+    return np.array(
+        [[0.01 + text.count(chr(97 + i)) for i in range(26)] for text in texts]
+    )
 
 
 def make_mixed_detector(share=0.75, **options):
@@ -53,8 +62,12 @@ def make_mixed_detector(share=0.75, **options):
 def make_curve_detector(**options):
     detector, texts = make_mixed_detector(0.6, **options), random_questions(400, seed=5)
     cosines = detector.similarity(texts[:200], texts[200:])
-    parts = detector.part_cosines(detector.encode(texts[:200]), detector.encode(texts[200:]))
-    return detector.with_fit(fit_parts(parts, cosines, cosines > np.median(cosines)).fit)
+    parts = detector.part_cosines(
+        detector.encode(texts[:200]), detector.encode(texts[200:])
+    )
+    return detector.with_fit(
+        fit_parts(parts, cosines, cosines > np.median(cosines)).fit
+    )
 
 
 def random_questions(count, seed=1):
@@ -70,6 +83,11 @@ def write_trax_weights(path, arrays, step=0):
     with gzip.open(beside, "wb", 2) as file:
         for array in arrays:
             np.save(file, array, allow_pickle=False)
-    content = {"step": step, "flat_weights": 2, "flat_state": [], "input_signature": None}
+    content = {
+        "step": step,
+        "flat_weights": 2,
+        "flat_state": [],
+        "input_signature": None,
+    }
     path.write_bytes(gzip.compress(pickle.dumps(content), 2))
     return path

@@ -1,6 +1,7 @@
 """Stock Trax as the reference: the assignment's own cells, trained by Trax's own Loop.
 
-Nothing of `siamese` computes here. Weights are dicts by the names of `siamese.nn.tower`.
+Nothing of `siamese` computes here. Weights are dicts by the names of
+`siamese.nn.tower`.
 """
 
 import ast
@@ -23,7 +24,10 @@ ASSIGNMENT = Path(__file__).parents[1] / "course" / "notebooks" / "assignment.py
 GOLDEN_LOSSES = json.loads(Path(__file__).with_name("golden_losses.json").read_text())
 STEPS = 50
 # The course's own setting, and a quicker one whose loss falls within 50 steps.
-SETTINGS = {"course": {"d_model": 128, "batch": 256}, "quick": {"d_model": 16, "batch": 64}}
+SETTINGS = {
+    "course": {"d_model": 128, "batch": 256},
+    "quick": {"d_model": 16, "batch": 64},
+}
 
 
 def functions(*changes):
@@ -43,13 +47,23 @@ def functions(*changes):
 COURSE = functions()
 OWN_SCHEDULE = (
     ("lr_schedule, train_generator", "train_generator"),
-    ("lr_schedule=lr_schedule", "lr_schedule=trax.lr.warmup_and_rsqrt_decay(400, 0.01)"),
+    (
+        "lr_schedule=lr_schedule",
+        "lr_schedule=trax.lr.warmup_and_rsqrt_decay(400, 0.01)",
+    ),
 )
-# Of the edition of 2021, where the last, short batch counts and the vocabulary stays as it is.
+# Of the edition of 2021, where the last, short batch counts and the vocabulary stays as
+# it is.
 RIGHT = functions(
     ("for j in range(batch_size)", "for j in range(min(batch_size, len(y) - i))"),
-    ("[vocab[word] for word in nltk.word_tok", "[vocab.get(word, 0) for word in nltk.word_tok"),
-    ("np.dot(v1[0], v2[0].T)", "np.dot(v1, v2.T)"),  # The answer of a batch of one is [[True]].
+    (
+        "[vocab[word] for word in nltk.word_tok",
+        "[vocab.get(word, 0) for word in nltk.word_tok",
+    ),
+    (
+        "np.dot(v1[0], v2[0].T)",
+        "np.dot(v1, v2.T)",
+    ),  # The answer of a batch of one is [[True]].
     ("bool(d > threshold)", "d > threshold"),
     *OWN_SCHEDULE,
 )
@@ -63,7 +77,9 @@ def loss_of_2023(v1, v2, margin=0.25):
     mean = fastnp.sum(scores * (1.0 - fastnp.eye(size)), axis=1) / (size - 1)
     barred = (fastnp.eye(size) == 1) | (scores > positive.reshape(size, 1))
     closest = (scores - 2.0 * barred).max(axis=1)
-    terms = [fastnp.maximum(margin - positive + negative, 0) for negative in (mean, closest)]
+    terms = [
+        fastnp.maximum(margin - positive + negative, 0) for negative in (mean, closest)
+    ]
     return fastnp.sum(terms[0] + terms[1])
 
 
@@ -73,7 +89,9 @@ LOSSES = {2022: COURSE["TripletLossFn"], 2023: loss_of_2023}
 @cache
 def corpus():
     pairs = embedded_corpus().train.duplicates()
-    sides = [[word_tokenize(q) for q in side] for side in (pairs.question1, pairs.question2)]
+    sides = [
+        [word_tokenize(q) for q in side] for side in (pairs.question1, pairs.question2)
+    ]
     vocab = Vocabulary.from_pairs(*sides)
     return [[vocab.encode(q) for q in side] for side in sides], vocab
 
@@ -88,11 +106,16 @@ def batches_and_vocabulary(batch):
 def schedule(setting):
     """The course's learning rate, or in the quick setting a constant one."""
     is_quick = setting == "quick"
-    return (lambda step: 0.01) if is_quick else trax.lr.warmup_and_rsqrt_decay(400, 0.01)
+    return (
+        (lambda step: 0.01) if is_quick else trax.lr.warmup_and_rsqrt_decay(400, 0.01)
+    )
 
 
-# The loss is of 2022 the mean over the batch, of 2023 the sum; the moments are Adam's slots m and v.
-FIELDS = "step batch learning_rate weights first_moments second_moments loss new_weights"
+# The loss is of 2022 the mean over the batch, of 2023 the sum; the moments are Adam's
+# slots m and v.
+FIELDS = (
+    "step batch learning_rate weights first_moments second_moments loss new_weights"
+)
 StockStep = namedtuple("StockStep", FIELDS)
 
 
@@ -100,7 +123,9 @@ def stock_steps(edition, steps=STEPS, setting="course"):
     """Trains the assignment's model; as in the course the first batch only gives the shapes."""
     batches, vocab = batches_and_vocabulary(SETTINGS[setting]["batch"])
     loss = tl.Fn("TripletLoss", partial(LOSSES[edition], margin=0.25))
-    task = training.TrainTask(iter(batches), loss, trax.optimizers.Adam(0.01), schedule(setting))
+    task = training.TrainTask(
+        iter(batches), loss, trax.optimizers.Adam(0.01), schedule(setting)
+    )
     model = COURSE["Siamese"](vocab.size, SETTINGS[setting]["d_model"])
     loop = training.Loop(model, task, random_seed=34)
     if setting == "quick":
@@ -132,6 +157,8 @@ def losses_of(loop, steps):
 def _arrays(loop):
     """The model's weights and Adam's two moments of each, by name."""
     weights = tower_weights(loop.model)
-    moments = zip(*(slot for slot in loop._trainer_per_task[0].slots if len(slot)), strict=True)
+    moments = zip(
+        *(slot for slot in loop._trainer_per_task[0].slots if len(slot)), strict=True
+    )
     kinds = weights.values(), *moments
     return [dict(zip(weights, map(np.array, arrays), strict=True)) for arrays in kinds]

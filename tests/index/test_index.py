@@ -49,8 +49,13 @@ def ids_of(index, *args, **options):
 
 @pytest.mark.parametrize("in_memory", [True, False])
 def test_empty_index_finds_nothing(detector, tmp_path, in_memory):
-    index = QuestionIndex.build(detector, [], path=None if in_memory else tmp_path / "i")
-    assert index.search("how far") == [] and index.search(["how", "far"], k=3) == [[], []]
+    index = QuestionIndex.build(
+        detector, [], path=None if in_memory else tmp_path / "i"
+    )
+    assert index.search("how far") == [] and index.search(["how", "far"], k=3) == [
+        [],
+        [],
+    ]
     assert len(index) == 0 and index.entries == index.grouped().groups == []
     assert index.add([]) == index.add([], ids=[], columns=[]) == ([], 0, 0, 0)
     index.add(["how far"])
@@ -78,7 +83,9 @@ def test_what_cannot_be_asked_or_stored_is_refused(detector):
     ):  # fmt: skip
         with pytest.raises(error, match=message):
             index.add(["rice", "cook"], ids=ids)
-    with pytest.raises(DataError, match="columns must hold a dict of each question, not 1"):
+    with pytest.raises(
+        DataError, match="columns must hold a dict of each question, not 1"
+    ):
         index.add(["rice"], columns=[1])
     assert index.add(["old", "age"]).ids == ["8", "9"]
     with pytest.raises(ArgumentError, match="id '57'"):
@@ -141,8 +148,12 @@ def test_what_others_read_cannot_be_overwritten(tmp_path, name, state):
     head = np.eye(26, dtype=np.float32)
     shares = {"encoder": 0.5, "head": 0.3, "tower": 0.2}
     parts = detector.weights, detector.vocabulary, detector.tower
-    detector = DuplicateDetector(*parts, encoder=detector.encoder, head=head, shares=shares)
-    with QuestionIndex.build(detector, random_questions(9), path=tmp_path / "i") as index:
+    detector = DuplicateDetector(
+        *parts, encoder=detector.encoder, head=head, shares=shares
+    )
+    with QuestionIndex.build(
+        detector, random_questions(9), path=tmp_path / "i"
+    ) as index:
         if state == "opened":
             index = QuestionIndex.open(tmp_path / "i", detector)
         if state in ("added", "removed"):
@@ -190,12 +201,16 @@ def test_two_that_number_the_questions_of_one_index(detector, path):
 
 def test_odd_questions_ids_and_columns_survive(detector, tmp_path):
     odd = [text for text in ODD.values() if text.strip()]
-    valid = [text.encode("utf-8", "replace").decode() for text in odd]  # no half surrogate pairs
+    valid = [
+        text.encode("utf-8", "replace").decode() for text in odd
+    ]  # no half surrogate pairs
     day, text = datetime.date(2026, 1, 2), "2026-01-02"
     given = [{"who": "ä", "n": i, "": [None, 1.5], "day": day} for i in range(len(odd))]
     columns = [own | {"day": text} for own in given]
     ids = [f"q{i}é\n'" if i % 2 else i for i in range(len(odd))]
-    QuestionIndex.build(detector, odd, ids=ids, columns=given, path=tmp_path / "i").close()
+    QuestionIndex.build(
+        detector, odd, ids=ids, columns=given, path=tmp_path / "i"
+    ).close()
     index = QuestionIndex.open(tmp_path / "i", detector)
     expected = {i: (text, own) for i, text, own in zip(map(str, ids), valid, columns)}
     for text, hits in zip(valid, index.search(valid, k=50)):
@@ -205,12 +220,16 @@ def test_odd_questions_ids_and_columns_survive(detector, tmp_path):
 
 def test_new_columns_leave_row_group_and_answers(detector, tmp_path):
     questions, columns = ["how far", "how far", "rice"], [{"n": 1}] * 3
-    index = QuestionIndex.build(detector, questions, columns=columns, path=tmp_path / "i")
+    index = QuestionIndex.build(
+        detector, questions, columns=columns, path=tmp_path / "i"
+    )
     index.add_answers(QuestionPairs(["rice"], ["how far"], [1]))
     before, other = ids_of(index), QuestionIndex.open(tmp_path / "i", detector)
     assert other.search("rice")[0].columns == {"n": 1}
     added = index.add(["how far", "rice"], ids=["0", "2"], columns=[{"n": 2}, {"n": 1}])
-    assert added[1:] == (0, 1, 1) and ids_of(index) == before and len(index.answers()) == 1
+    assert (
+        added[1:] == (0, 1, 1) and ids_of(index) == before and len(index.answers()) == 1
+    )
     assert [hit.columns["n"] for hit in other.search("how far", 2)] == [2, 1]
 
 
@@ -238,7 +257,9 @@ def test_additions_and_removals_are_those_of_a_dict(detector, tmp_path, in_memor
             assert contents(other) == expected
             fresh = QuestionIndex.build(detector, [*expected.values()], ids=[*expected])
             for mode in ("hybrid", "vectors", "words"):
-                hits, right = (i.search("how far is it", k=25, mode=mode) for i in (other, fresh))
+                hits, right = (
+                    i.search("how far is it", k=25, mode=mode) for i in (other, fresh)
+                )
                 cosines = [[hit.similarity for hit in some] for some in (hits, right)]
                 np.testing.assert_allclose(*cosines, atol=1e-6)
                 assert all(expected[hit.id] == hit.question for hit in hits)
@@ -264,7 +285,8 @@ def test_groups_are_stored_extended_and_remade(detector, tmp_path):
     with pytest.raises(ArgumentError, match=r"threshold 0\.97.*--regroup"):
         other.grouped(0.9)
     before = ids_of(index)
-    # A copy joins its question's group or forms one with it; equal new ones share one if a word is known.
+    # A copy joins its question's group or forms one with it; equal new ones share one
+    # if a word is known.
     texts = [f"{questions[0]} ", *["rice rice how"] * 2, *["zzz qqq"] * 3]
     assert other.add(texts, ids=["copy", "n1", "n2", "z1", "z2", "z3"]).added == 6
     after = ids_of(index)
@@ -281,11 +303,15 @@ def test_groups_are_stored_extended_and_remade(detector, tmp_path):
     index.add_answers(QuestionPairs(["rice rice how"], ["zzz qqq"], [1]))
     assert sum("z1" in ids for ids in ids_of(index)) == 1
     index.remove(["z1", "z2", "z3"])
-    assert index.grouped(0.9, regroup=True).groups == duplicate_groups(index.vectors, 0.9)
+    assert index.grouped(0.9, regroup=True).groups == duplicate_groups(
+        index.vectors, 0.9
+    )
 
 
 @pytest.mark.parametrize("in_memory", [True, False])
-def test_groups_with_local_scaling_are_stored_and_extended(detector, tmp_path, in_memory):
+def test_groups_with_local_scaling_are_stored_and_extended(
+    detector, tmp_path, in_memory
+):
     questions = list(dict.fromkeys(random_questions(150)))
     file = None if in_memory else tmp_path / "i"
     index = QuestionIndex.build(detector, questions, path=file)
@@ -297,7 +323,8 @@ def test_groups_with_local_scaling_are_stored_and_extended(detector, tmp_path, i
     assert shot.groups == groups_of(index.vectors, labels) != []
     with pytest.raises(ArgumentError, match="--regroup"):
         index.grouped(0.04)
-    # Those that are there keep their r and their groups; a copy joins the group of its question.
+    # Those that are there keep their r and their groups; a copy joins the group of its
+    # question.
     member = shot.groups[0][0].row
     before = ids_of(index)
     other = index if in_memory else QuestionIndex.open(file, detector)
@@ -310,16 +337,18 @@ def test_groups_with_local_scaling_are_stored_and_extended(detector, tmp_path, i
     regrouped = index.grouped(regroup=True)
     labels = average_linkage(index.vectors, 0.04, shifts=local_means(index.vectors) / 2)
     assert regrouped.groups == groups_of(index.vectors, labels)
-    assert ids_of(index, 0.97, regroup=True) == {g for g in plain if str(member) not in g} | {
-        g - {str(member)} for g in plain if str(member) in g and len(g) > 2
-    }
+    assert ids_of(index, 0.97, regroup=True) == {
+        g for g in plain if str(member) not in g
+    } | {g - {str(member)} for g in plain if str(member) in g and len(g) > 2}
 
 
 @pytest.mark.parametrize("name", ["weight", "list_threshold"])
 def test_a_fit_that_is_none_is_refused(detector, name):
     for value in ("x", float("nan"), 7):
         with pytest.raises(ArgumentError):
-            detector.with_fit({**FIT, "weight": 1.0, "list_threshold": 0.1, name: value})
+            detector.with_fit(
+                {**FIT, "weight": 1.0, "list_threshold": 0.1, name: value}
+            )
 
 
 def test_answers_bind_groups_at_once_until_they_are_taken_back(detector, tmp_path):
@@ -327,7 +356,9 @@ def test_answers_bind_groups_at_once_until_they_are_taken_back(detector, tmp_pat
     index = QuestionIndex.build(detector, questions, path=tmp_path / "i")
     groups, plain = index.grouped(0.97).groups, ids_of(index)
     one, two = (questions[member.row] for member in groups[0][:2])
-    far = questions[min({*range(len(questions))} - {m.row for group in groups for m in group})]
+    far = questions[
+        min({*range(len(questions))} - {m.row for group in groups for m in group})
+    ]
     pairs = QuestionPairs([one, two, "not there"], [two.upper(), far, one], [0, 1, 1])
     assert index.add_answers(pairs) == 2
     index.close()
@@ -356,7 +387,9 @@ def test_an_answer_holds_for_every_question_of_its_text(detector, tmp_path, in_m
 
     def check():
         for group in ids_of(index, -1):
-            assert not any(group & one for one in apart[:1]) or not group & apart[1], group
+            assert not any(group & one for one in apart[:1]) or not group & apart[1], (
+                group
+            )
 
     check()
     index.add(["How far", "HOW OLD"], ids=["5", "6"])
@@ -408,7 +441,9 @@ def test_the_model_is_found_again_after_both_moved(detector, tmp_path):
 
 def test_what_is_no_index_is_neither_read_nor_replaced(detector, tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
-    sqlite3.connect(tmp_path / "mine.db").execute("create table a (b)").connection.close()
+    sqlite3.connect(tmp_path / "mine.db").execute(
+        "create table a (b)"
+    ).connection.close()
     for path in (tmp_path, tmp_path / "mine.txt", tmp_path / "mine.db"):
         before = path.read_bytes() if path.is_file() else b""
         with pytest.raises(SiameseError):
@@ -425,7 +460,9 @@ def test_what_is_no_index_is_neither_read_nor_replaced(detector, tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["cut", "overwritten", "version", "vectors"])
-def test_damage_is_one_sentence_and_the_index_can_be_made_again(detector, tmp_path, damage):
+def test_damage_is_one_sentence_and_the_index_can_be_made_again(
+    detector, tmp_path, damage
+):
     path = tmp_path / "i"
     QuestionIndex.build(detector, random_questions(2_000), path=path).close()
     content = path.read_bytes()
@@ -434,14 +471,19 @@ def test_damage_is_one_sentence_and_the_index_can_be_made_again(detector, tmp_pa
         end = b"" if damage == "cut" else b"x" * 40_000 + content[half + 40_000 :]
         path.write_bytes(content[:half] + end)
     else:
-        version, vectors = "pragma user_version = 9", "update encoded set vector = x'00'"
+        version, vectors = (
+            "pragma user_version = 9",
+            "update encoded set vector = x'00'",
+        )
         with sqlite3.connect(path) as db:
             db.execute(version if damage == "version" else vectors)
         db.close()
     with pytest.raises(CheckpointError, match=r"damaged|format version 9"):
         QuestionIndex.open(path, detector).search(random_questions(500), k=2_000)
     if damage == "version":
-        assert len(QuestionIndex.build(detector, ["how"], path=path, overwrite=True)) == 1
+        assert (
+            len(QuestionIndex.build(detector, ["how"], path=path, overwrite=True)) == 1
+        )
 
 
 def test_a_search_while_the_index_is_replaced_answers_from_one_of_them(detector, path):
@@ -451,14 +493,18 @@ def test_a_search_while_the_index_is_replaced_answers_from_one_of_them(detector,
     reader.set_threshold(FIT)
     with ThreadPoolExecutor(1) as pool:
         options = {"path": path, "overwrite": True}
-        done = pool.submit(lambda: [QuestionIndex.build(detector, v, **options) for v in versions])
+        done = pool.submit(
+            lambda: [QuestionIndex.build(detector, v, **options) for v in versions]
+        )
         while not done.done():
             hits = {hit.question: hit.similarity for hit in reader.search("how far")}
             answer = pytest.approx(hits, abs=1e-6)
             assert answer == {"how far": 1} or answer in similar
     assert set(contents(reader).values()) == set(versions[-1])
     assert reader.detector.threshold == detector.threshold != FIT["threshold"]
-    QuestionIndex.build(make_detector(seed=1), ["anew"], path=path, overwrite=True).close()
+    QuestionIndex.build(
+        make_detector(seed=1), ["anew"], path=path, overwrite=True
+    ).close()
     with pytest.raises(CheckpointError, match="made by another model"):
         reader.search("anew")
 
@@ -488,14 +534,19 @@ def test_a_build_on_a_full_disk_leaves_no_file(detector, tmp_path):
         QuestionIndex.build(detector, ["how far"], path=disk / "i").close()
 
 
-def test_an_index_on_a_full_disk_is_searched_and_changed_once_there_is_space(detector, tmp_path):
+def test_an_index_on_a_full_disk_is_searched_and_changed_once_there_is_space(
+    detector, tmp_path
+):
     with mounted_tmpfs(tmp_path / "disk", "4m") as disk:
         QuestionIndex.build(detector, random_questions(200), path=disk / "i").close()
         state = os.statvfs(disk)
         with open(disk / "filler", "wb") as filler:
             os.posix_fallocate(filler.fileno(), 0, state.f_bavail * state.f_frsize)
         index = QuestionIndex.open(disk / "i", detector)
-        assert len(index.search("how far", k=300)) == 200 and index.grouped(0.9).groups is not None
+        assert (
+            len(index.search("how far", k=300)) == 200
+            and index.grouped(0.9).groups is not None
+        )
         for change in (lambda: index.add("far old"), lambda: index.remove([3])):
             with pytest.raises(CheckpointError, match="the disk is full"):
                 change()
@@ -505,7 +556,9 @@ def test_an_index_on_a_full_disk_is_searched_and_changed_once_there_is_space(det
         assert os.listdir(disk) == ["i"]
 
 
-def test_a_closed_index_is_one_file_and_opens_read_only(detector, path, tmp_path, monkeypatch):
+def test_a_closed_index_is_one_file_and_opens_read_only(
+    detector, path, tmp_path, monkeypatch
+):
     index = QuestionIndex.open(path, detector)
     index.add("how old")
     index.close()
@@ -542,11 +595,15 @@ def test_groups_questions_and_vectors_are_of_one_moment_while_others_write(tmp_p
             sizes.add(len(entries))
             encoded = detector.encode([entry["question"] for entry in entries])
             np.testing.assert_allclose(vectors, encoded, atol=1e-5)
-            assert all(vectors[m.row] @ vectors[g[0].row] > 0.5 for g in groups for m in g)
+            assert all(
+                vectors[m.row] @ vectors[g[0].row] > 0.5 for g in groups for m in g
+            )
             assert duplicate_groups(index)
     done.result()
     assert len(sizes) > 1
-    assert {len(index)} == {len(index.entries)} == {len(index.snapshot().vectors)} == {85}
+    assert (
+        {len(index)} == {len(index.entries)} == {len(index.snapshot().vectors)} == {85}
+    )
 
 
 @pytest.mark.slow
@@ -565,6 +622,8 @@ def test_groups_questions_and_vectors_are_of_one_moment_while_others_write(tmp_p
 def test_nothing_is_lost_mixed_or_refused(line, tmp_path, monkeypatch):
     """The long runs of benchmarks/faults.py, for a second."""
     results, arguments = tmp_path / "results.json", line.split()
-    monkeypatch.setattr(sys, "argv", ["faults.py", *arguments, "--results", str(results)])
+    monkeypatch.setattr(
+        sys, "argv", ["faults.py", *arguments, "--results", str(results)]
+    )
     faults.main()
     assert json.loads(results.read_text())[arguments[0]]

@@ -27,7 +27,16 @@ VALUES = (
     "'{\"threshold\": 0.5, \"calibration\": {\"borders\": 3}}'",
     "'{\"name\": 5, \"fingerprint\": 3}'", "'{\"name\": \"use\", \"fingerprint\": \"no\"}'",
 )  # fmt: skip
-SETTINGS = ("next_id", "size", "model_checksum", "model", "encoder", "reading", "fit", "grouping")
+SETTINGS = (
+    "next_id",
+    "size",
+    "model_checksum",
+    "model",
+    "encoder",
+    "reading",
+    "fit",
+    "grouping",
+)
 COLUMNS = {
     "question": "row id folded text columns",
     "encoded": "row stems vector",
@@ -45,7 +54,10 @@ READINGS = (
     {"repeated": {"lines": 1}}, {"repeated": {"lines": ["a"]}}, {"repeated": {"lines": {"a": "b"}}},
 )  # fmt: skip
 OTHERS = (
-    *(f"update setting set value = '{json.dumps(own)}' where name = 'reading'" for own in READINGS),
+    *(
+        f"update setting set value = '{json.dumps(own)}' where name = 'reading'"
+        for own in READINGS
+    ),
     "insert into grouped values (99999, 99999)",
     "insert into grouped values (1, 99999)",
     "update grouped set first = row + 1",
@@ -74,9 +86,9 @@ def edits():
     for table, columns in COLUMNS.items():
         for column in columns.split():
             for value in dice.sample(VALUES, 5):
-                which = dice.choice(["", " where rowid = (select max(rowid) from {})"]).format(
-                    table
-                )
+                which = dice.choice(
+                    ["", " where rowid = (select max(rowid) from {})"]
+                ).format(table)
                 yield f"update or ignore {table} set {column} = {value}{which}"
         yield f"delete from {table}"
         yield f"delete from {table} where rowid % 2"
@@ -144,7 +156,9 @@ def test_bytes_changed_at_random_are_an_answer_or_one_message(whole, tmp_path):
     for n in range(40):
         damaged = bytearray(content)
         for _ in range(dice.choice([1, 5, 200])):
-            damaged[dice.randrange(len(damaged) if n % 2 else 16384)] = dice.randrange(256)
+            damaged[dice.randrange(len(damaged) if n % 2 else 16384)] = dice.randrange(
+                256
+            )
         if n % 4 == 3:
             del damaged[dice.randrange(len(damaged)) :]
         (tmp_path / "i").write_bytes(damaged)
@@ -179,7 +193,9 @@ def test_a_hostile_index_is_refused_before_it_is_read(whole, tmp_path, name):
     path = tmp_path / "i"
     path.write_bytes(content)
     with closing(sqlite3.connect(path)) as db:
-        db.executescript(f"begin; {HOSTILE[name]}; commit; pragma wal_checkpoint(truncate)")
+        db.executescript(
+            f"begin; {HOSTILE[name]}; commit; pragma wal_checkpoint(truncate)"
+        )
     before = path.read_bytes()
     with pytest.raises(CheckpointError, match="tables are not those of an index"):
         QuestionIndex.open(path, detector)

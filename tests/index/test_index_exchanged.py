@@ -34,7 +34,9 @@ def live(detector, tmp_path):
 
 def texts_of(path, detector):
     with QuestionIndex.open(path, detector) as index:
-        assert {hit.question for hit in index.search("rice", k=1000)} == {*texts_in(index)}
+        assert {hit.question for hit in index.search("rice", k=1000)} == {
+            *texts_in(index)
+        }
         return texts_in(index)
 
 
@@ -63,7 +65,10 @@ EXCHANGES = {"mv": os.replace, "cp": shutil.copyfile, "ln -sfn": link}
 STATES = {
     "nothing changed": lambda index: None,
     "changes in -wal": lambda index: index.add(MORE),
-    "changes written back": lambda index: (index.add(MORE), write_back(index._file.path)),
+    "changes written back": lambda index: (
+        index.add(MORE),
+        write_back(index._file.path),
+    ),
     "changes after that": lambda index: (
         index.add(MORE[:1]),
         write_back(index._file.path),
@@ -82,7 +87,9 @@ USES = {
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("exchange", EXCHANGES)
-def test_an_exchanged_index_is_the_new_one_or_refused(detector, live, exchange, state, use):
+def test_an_exchanged_index_is_the_new_one_or_refused(
+    detector, live, exchange, state, use
+):
     index = QuestionIndex.open(live, detector)
     other = QuestionIndex.open(live, detector)
     STATES[state](index)
@@ -159,10 +166,15 @@ def test_what_lies_beside_an_open_index_is_removed(detector, live, ends):
     assert set(texts_of(live, detector)) == {*OLD, *MORE}
 
 
-def test_a_file_beside_the_journal_of_a_killed_build_keeps_its_questions(detector, live, tmp_path):
+def test_a_file_beside_the_journal_of_a_killed_build_keeps_its_questions(
+    detector, live, tmp_path
+):
     left = tmp_path / "left"
     left.mkdir()
-    with closing(IndexFile(tmp_path / "made", create=True)) as file, file.made(False) as db:
+    with (
+        closing(IndexFile(tmp_path / "made", create=True)) as file,
+        file.made(False) as db,
+    ):
         write_settings(db, filler="x" * 9_000_000)  # More than SQLite keeps in memory.
         assert os.path.getsize(tmp_path / "made")
         for end in ("", "-journal"):
@@ -176,7 +188,9 @@ def test_a_file_beside_the_journal_of_a_killed_build_keeps_its_questions(detecto
             (left / "again-journal").unlink()
             assert texts_of(left / "again", detector) == OLD
         else:
-            QuestionIndex.build(detector, NEW, path=left / "again", overwrite=True).close()
+            QuestionIndex.build(
+                detector, NEW, path=left / "again", overwrite=True
+            ).close()
             assert texts_of(left / "again", detector) == NEW
 
 
@@ -194,7 +208,9 @@ def test_a_removed_index_is_said_until_it_is_back(detector, live):
 
 def test_an_index_of_another_model_is_refused_under_a_reader(detector, live):
     with QuestionIndex.open(live, detector) as index:
-        QuestionIndex.build(make_detector(seed=1), ["rice"], path=live.with_name("other")).close()
+        QuestionIndex.build(
+            make_detector(seed=1), ["rice"], path=live.with_name("other")
+        ).close()
         live.with_name("other").rename(live)
         with pytest.raises(CheckpointError, match="another model"):
             index.search("rice")
@@ -216,7 +232,9 @@ def test_a_read_only_view_follows_each_change(detector, live, tmp_path):
                 if n % 2:
                     reader.close()
                     reader = QuestionIndex.open(view / "i", detector)
-                assert reader.search(text, k=1000)[-1].question and len(reader) == len(writer)
+                assert reader.search(text, k=1000)[-1].question and len(reader) == len(
+                    writer
+                )
             writer = QuestionIndex.open(path, detector)
             writer.remove([f"new {n}"])
             assert len(reader) == len(writer) == 301 + n
@@ -229,7 +247,9 @@ def test_a_read_only_view_follows_each_change(detector, live, tmp_path):
         reader.close()
 
 
-def test_a_read_only_view_beside_a_busy_writer_ends_every_search(detector, live, tmp_path):
+def test_a_read_only_view_beside_a_busy_writer_ends_every_search(
+    detector, live, tmp_path
+):
     (tmp_path / "writable").mkdir()
     path = shutil.move(live, tmp_path / "writable" / "i")
     stop = threading.Event()
@@ -259,7 +279,9 @@ def test_a_read_only_view_beside_a_busy_writer_ends_every_search(detector, live,
         assert done.result() > 0
 
 
-def test_a_read_only_file_that_was_not_closed_is_said(detector, live, tmp_path, monkeypatch):
+def test_a_read_only_file_that_was_not_closed_is_said(
+    detector, live, tmp_path, monkeypatch
+):
     index = QuestionIndex.open(live, detector)
     index.add(MORE)
     for name in ("live", "live-wal"):

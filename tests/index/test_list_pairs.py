@@ -26,7 +26,10 @@ def made_list(forms, pairs, seed=0, size=48):
     others = bases + 0.75 * rng.standard_normal((pairs, size))
     vectors = np.concatenate([unit(template) + 0.1 * noise, bases, others])
     owners = [*range(forms), *2 * [forms + n for n in range(pairs)]]
-    entries = [{"id": str(n), "question": f"text {n}", "columns": {}} for n in range(len(vectors))]
+    entries = [
+        {"id": str(n), "question": f"text {n}", "columns": {}}
+        for n in range(len(vectors))
+    ]
     return entries, unit(vectors), owners
 
 
@@ -34,7 +37,9 @@ def answered(similar, owners, count, **options):
     """The answers of someone who knows."""
     rows = []
     while len(rows) < count:
-        answers = QuestionPairs(*map(list, zip(*rows))) if rows else QuestionPairs([], [], [])
+        answers = (
+            QuestionPairs(*map(list, zip(*rows))) if rows else QuestionPairs([], [], [])
+        )
         candidate = similar.next(answers, **options)
         if candidate is None:
             break
@@ -58,7 +63,9 @@ def test_answers_fit_the_weight_and_the_cut_with_the_best_f1(forms):
     def f1_of(chosen):
         return 2 * (chosen & truth).sum() / (chosen.sum() + truth.sum())
 
-    best = max(f1_of(scores > cut) for cut in np.quantile(scores[truth], np.linspace(0, 1, 61)))
+    best = max(
+        f1_of(scores > cut) for cut in np.quantile(scores[truth], np.linspace(0, 1, 61))
+    )
     assert f1_of(scores > fit["list_threshold"]) > 0.85 * best
     assert fit["low"] <= fit["threshold"] <= fit["high"]
     assert (fit["pairs"], fit["weight"] > 0) == (30, forms > 0)
@@ -66,7 +73,9 @@ def test_answers_fit_the_weight_and_the_cut_with_the_best_f1(forms):
 
 def test_every_pair_is_asked_once_and_none_that_is_skipped():
     entries, vectors, owners = made_list(0, 6)
-    entries.append({**entries[0], "id": "12", "question": " TEXT  0"})  # the same question
+    entries.append(
+        {**entries[0], "id": "12", "question": " TEXT  0"}
+    )  # the same question
     similar = ListPairs.of(entries, np.concatenate([vectors, vectors[:1]]))
     skipped = [("text 1", "text 0"), ("text 3", "Text 2")]
     answers = answered(similar, owners, 99, skipped=skipped)
@@ -96,9 +105,12 @@ def test_of_a_long_list_some_questions_are_compared_with_all(monkeypatch):
     assert len(pairs) == similar.order.shape[1]
     assert all(set(pair) & set(sampled.tolist()) for pair in pairs)
     cosines = {
-        tuple(sorted(pair)): score for pair, score in zip(whole.rows.tolist(), whole.scores[0])
+        tuple(sorted(pair)): score
+        for pair, score in zip(whole.rows.tolist(), whole.scores[0])
     }
-    best = sorted((c for p, c in cosines.items() if set(p) & set(sampled.tolist())), reverse=True)
+    best = sorted(
+        (c for p, c in cosines.items() if set(p) & set(sampled.tolist())), reverse=True
+    )
     assert_allclose(similar.scores[0, similar.order[0]][:100], best[:100], atol=1e-6)
 
 
@@ -108,12 +120,21 @@ def test_fewer_than_five_duplicates_fit_nothing_and_answers_to_other_pairs_a_cur
     answers = answered(similar, owners, 40)
     same = np.flatnonzero(answers.is_duplicate)
     few = np.setdiff1d(np.arange(40), same[4:])
-    texts = [[side[at] for at in few] for side in (answers.question1, answers.question2)]
+    texts = [
+        [side[at] for at in few] for side in (answers.question1, answers.question2)
+    ]
     with pytest.raises(DataError, match="only 4 are duplicates"):
-        similar.fitted(make_detector(), QuestionPairs(*texts, answers.is_duplicate[few]))
+        similar.fitted(
+            make_detector(), QuestionPairs(*texts, answers.is_duplicate[few])
+        )
     questions = ["how far", "how old", "rice", "cook rice"] * 10
-    others = QuestionPairs(questions, ["how far", "rice", "rice", "cook"] * 10, [1, 0, 1, 0] * 10)
+    others = QuestionPairs(
+        questions, ["how far", "rice", "rice", "cook"] * 10, [1, 0, 1, 0] * 10
+    )
     detector = make_detector()
     expected = detector.fitted(others).card["threshold_fit"]
     assert similar.fitted(detector, others) == expected
-    assert WEIGHTS[0] == 0 and detector.with_fit(expected).list_cut == (expected["threshold"], 0)
+    assert WEIGHTS[0] == 0 and detector.with_fit(expected).list_cut == (
+        expected["threshold"],
+        0,
+    )

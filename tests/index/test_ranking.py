@@ -61,18 +61,27 @@ def test_top_k_equals_brute_force_alone_and_in_company(n, k):
         assert_array_equal(alone[1][0], products[i])
 
 
-@pytest.mark.parametrize("rows", [0, 9, 5_000, 5_063])  # The last two by the maxima of tiles.
+@pytest.mark.parametrize(
+    "rows", [0, 9, 5_000, 5_063]
+)  # The last two by the maxima of tiles.
 @pytest.mark.parametrize("different", [1, 40, 10_000])  # Many equal scores, and few.
 def test_best_rows_are_those_of_a_whole_sort(rows, different):
     rng = np.random.default_rng(rows + different)
-    scores = (rng.integers(0, different, rows) * (rng.random(rows) < 0.5)).astype(np.float32)
+    scores = (rng.integers(0, different, rows) * (rng.random(rows) < 0.5)).astype(
+        np.float32
+    )
     for k, least in ((1, 1e-30), (60, 1e-30), (60, -np.inf)):
         order = np.argsort(-scores, kind="stable")
-        assert best_rows(scores, k, least).tolist() == order[scores[order] >= least][:k].tolist()
+        assert (
+            best_rows(scores, k, least).tolist()
+            == order[scores[order] >= least][:k].tolist()
+        )
 
 
 def test_a_question_without_words_matches_nothing():
-    found = match_questions(make_detector(), ["how far", ""], [" ", "rice", "how far"], k=3)
+    found = match_questions(
+        make_detector(), ["how far", ""], [" ", "rice", "how far"], k=3
+    )
     assert [[row for row, _ in matches] for matches in found] == [[2, 1], []]
     assert found[0][0][1] == pytest.approx(1, abs=1e-6)
     with pytest.raises(ArgumentError, match="k must be"):
@@ -87,7 +96,9 @@ def test_no_cosine_is_above_1():
     assert match_questions(detector, ["a", "b"], ["c"]) == [[(0, 1.0)], [(0, 1.0)]]
 
 
-@pytest.mark.parametrize("make, weight", [(make_detector, 0.6), (make_mixed_detector, 0.75)])
+@pytest.mark.parametrize(
+    "make, weight", [(make_detector, 0.6), (make_mixed_detector, 0.75)]
+)
 def test_hybrid_is_the_weighted_sum_of_both_over_the_union(make, weight, tmp_path):
     detector, question = make(threshold=0.5), "how far is rice ?"
     detector.calibration = lambda cosine: (np.asarray(cosine) + 1) / 2
@@ -101,7 +112,9 @@ def test_hybrid_is_the_weighted_sum_of_both_over_the_union(make, weight, tmp_pat
     texts = {entry["id"]: entry["question"] for entry in index.entries}
     words = bm25_by_hand(texts.values(), question)
     cosines = detector.similarity(question, [*texts.values()])
-    near = np.argsort(-np.vecdot(index.vectors, detector.encode(question)), kind="stable")[:300]
+    near = np.argsort(
+        -np.vecdot(index.vectors, detector.encode(question)), kind="stable"
+    )[:300]
     shared = np.argsort(-words, kind="stable")[:300]
     union = np.union1d(near, shared[words[shared] > 0])
     z = [(v - v[union].mean()) / v[union].std() for v in (cosines, words)]
@@ -119,10 +132,14 @@ def test_hybrid_is_the_weighted_sum_of_both_over_the_union(make, weight, tmp_pat
     assert_allclose([hit.probability for hit in hits], (similarity + 1) / 2, atol=1e-5)
     # Words alone.
     hits = index.search(question, k=500, mode="words")
-    assert {hit.id for hit in hits} == {i for i, score in zip(texts, words) if score > 0}
+    assert {hit.id for hit in hits} == {
+        i for i, score in zip(texts, words) if score > 0
+    }
     scores = [score_of[hit.id] for hit in hits]
     assert_allclose(scores, -np.sort(-np.array(scores)), atol=1e-4)
-    assert index.search("zanzibar way", mode="words")[0].question.startswith("zanzibars")
+    assert index.search("zanzibar way", mode="words")[0].question.startswith(
+        "zanzibars"
+    )
     assert index.search("xyzzy plugh", mode="words") == []
 
 
@@ -144,7 +161,9 @@ def rows_of(found):
 def decaying(n, d=64):
     """Axes weigh less and less, as an encoder's do; every second vector is near the one before."""
     rng = np.random.default_rng(1)
-    vectors = rng.standard_normal((n, d)) * 0.93 ** np.arange(d) @ np.linalg.qr(unit(d, d))[0]
+    vectors = (
+        rng.standard_normal((n, d)) * 0.93 ** np.arange(d) @ np.linalg.qr(unit(d, d))[0]
+    )
     vectors[1::2] = vectors[::2] + 0.2 * vectors[1::2]
     return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
 
@@ -158,8 +177,16 @@ def test_pairs_equal_the_whole_matrix(monkeypatch, vectors, threshold):
     if vectors.shape[1] == 64:  # Vectors that decay are shortened first.
         assert linkage.upper_bounds(vectors, threshold).shape[1] < 64
     i, j, cosines, least = strongest_pairs(vectors, threshold)
-    pairs, scores = [*zip(j.tolist(), i.tolist())], np.float64(vectors) @ np.float64(vectors).T
-    expected = [(a, b) for a in range(len(vectors)) for b in range(a) if scores[a, b] > threshold]
+    pairs, scores = (
+        [*zip(j.tolist(), i.tolist())],
+        np.float64(vectors) @ np.float64(vectors).T,
+    )
+    expected = [
+        (a, b)
+        for a in range(len(vectors))
+        for b in range(a)
+        if scores[a, b] > threshold
+    ]
     assert sorted(pairs) == expected
     assert_allclose(cosines, np.vecdot(vectors[i], vectors[j]), atol=1e-6)
     assert least == threshold
@@ -188,7 +215,9 @@ def test_average_linkage_is_scipys(monkeypatch, most_pairs, threshold):
 @pytest.mark.parametrize("most_pairs", [100, 4_000_000])
 @pytest.mark.parametrize("weight", [0.5, 1.0])
 @pytest.mark.parametrize("threshold", [0.5, 0.05, -0.1])
-def test_groups_with_local_scaling_are_scipys(monkeypatch, most_pairs, weight, threshold):
+def test_groups_with_local_scaling_are_scipys(
+    monkeypatch, most_pairs, weight, threshold
+):
     monkeypatch.setattr(linkage, "MOST_PAIRS", most_pairs)
     vectors = decaying(250)
     shifts = local_means(vectors) * np.float32(weight / 2)
@@ -196,7 +225,9 @@ def test_groups_with_local_scaling_are_scipys(monkeypatch, most_pairs, weight, t
     i, j, found, _ = strongest_pairs(vectors, threshold, shifts=shifts)
     if most_pairs > 100:
         expected = np.argwhere(np.tril(scores > threshold, -1))
-        assert sorted(zip(j.tolist(), i.tolist())) == sorted(map(tuple, expected.tolist()))
+        assert sorted(zip(j.tolist(), i.tolist())) == sorted(
+            map(tuple, expected.tolist())
+        )
     assert_allclose(found, scores[i, j], atol=1e-5)
     distances = 3 - scores[np.triu_indices(250, 1)]
     tree = hierarchy.linkage(distances, "average")
@@ -236,7 +267,9 @@ def test_a_list_of_requests_by_form_has_the_weight_1_and_one_of_pairs_0():
 
 def test_rounding_does_not_order_the_questions_of_a_group():
     same = np.array([[1, 0], [1, 0], [1, 0], [0.9, 0.43588989]], np.float32)
-    for noise in np.random.default_rng(0).uniform(-2e-7, 2e-7, (40, 4, 2)).astype(np.float32):
+    for noise in (
+        np.random.default_rng(0).uniform(-2e-7, 2e-7, (40, 4, 2)).astype(np.float32)
+    ):
         (group,) = duplicate_groups(same + noise, 0.5)
         assert [member.row for member in group] == [0, 1, 2, 3]
 
@@ -251,11 +284,17 @@ def test_new_questions_join_the_group_with_the_best_mean():
     for at, label in enumerate(labels):
         members.setdefault(label, []).append(vectors[at])
     for vector, label, alone in zip(new, joined, own):
-        means = {group: float(np.mean(some @ vector)) for group, some in members.items()}
+        means = {
+            group: float(np.mean(some @ vector)) for group, some in members.items()
+        }
         best = max(means, key=means.get)
         assert label == (best if means[best] > 0.8 else alone)
         members.setdefault(label, []).append(vector)
-    assert joined[-2] == joined[-3] and joined[-1] == own[-1] and 10 < (joined < 200).sum() < 35
+    assert (
+        joined[-2] == joined[-3]
+        and joined[-1] == own[-1]
+        and 10 < (joined < 200).sum() < 35
+    )
 
 
 def test_equal_texts_are_a_group_at_any_threshold():
@@ -274,8 +313,16 @@ def test_nothing_everything_and_no_cosine():
     assert len(duplicate_groups(unit(50), -1.0)[0]) == 50
     assert duplicate_groups([], 0.5) == [] == duplicate_groups(unit(3).tolist(), "0.99")
     for threshold in (1.5, -2, float("nan"), "x", None):
-        with pytest.raises(ArgumentError, match="threshold must be a number from -1 to 1"):
+        with pytest.raises(
+            ArgumentError, match="threshold must be a number from -1 to 1"
+        ):
             duplicate_groups(unit(3), threshold)
-    for vectors in (unit(3) * 2, unit(3) * np.nan, ["how", "far"], unit(1)[0], "questions.csv"):
+    for vectors in (
+        unit(3) * 2,
+        unit(3) * np.nan,
+        ["how", "far"],
+        unit(1)[0],
+        "questions.csv",
+    ):
         with pytest.raises(ArgumentError, match="vectors of length 1"):
             duplicate_groups(vectors, 0.5)

@@ -53,7 +53,11 @@ def test_a_list_is_encoded_though_a_worker_is_killed(tmp_path, monkeypatch):
     monkeypatch.setattr(ray_encode, "BATCH", 50)
     monkeypatch.setattr(ray_encode, "Encode", Killed)
     environment = {"env_vars": {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'examples'}"}}
-    options = {"include_dashboard": False, "object_store_memory": 200 << 20, "log_to_driver": False}
+    options = {
+        "include_dashboard": False,
+        "object_store_memory": 200 << 20,
+        "log_to_driver": False,
+    }
     with ray.init("local", num_cpus=2, runtime_env=environment, **options):
         paths = (str(tmp_path / name) for name in ("model", "in", "out"))
         ray_encode.encode(*paths, "id", "question", workers=2)
@@ -71,7 +75,11 @@ def test_qdrant_finds_what_the_index_finds(tmp_path):
     index.remove([3])
     index.add(questions[0], ids=["added"])
     index.export(tmp_path / "old.parquet")
-    engine = qdrant_search.QdrantEngine(str(tmp_path / "old.parquet"), str(tmp_path / "database"))
+    engine = qdrant_search.QdrantEngine(
+        str(tmp_path / "old.parquet"), str(tmp_path / "database")
+    )
     new = [*corpus[::20], "how how how old", "xyzzy"]
     shares = qdrant_search.recalls(engine, index, new)
-    assert set(shares) == {"vectors", "words", "hybrid"} and min(shares.values()) >= 0.99, shares
+    assert (
+        set(shares) == {"vectors", "words", "hybrid"} and min(shares.values()) >= 0.99
+    ), shares

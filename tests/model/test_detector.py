@@ -16,7 +16,12 @@ from siamese.model.detector import UNLABELLED_THRESHOLD
 from siamese.model.explain import differences, explain
 from siamese.model.file import read_file, write_file
 
-TEXTS = "how do i learn to cook rice", "what is the best way", "how far is it", "age old are you ?"
+TEXTS = (
+    "how do i learn to cook rice",
+    "what is the best way",
+    "how far is it",
+    "age old are you ?",
+)
 
 
 @pytest.fixture(scope="module", params=["masked", "as the course's"])
@@ -25,7 +30,9 @@ def detector(request):
 
 
 def of_letters(**options):
-    return DuplicateDetector(None, None, None, encoder=letters, threshold=0.9, **options)
+    return DuplicateDetector(
+        None, None, None, encoder=letters, threshold=0.9, **options
+    )
 
 
 def test_predict_follows_the_threshold_for_one_and_for_many(detector):
@@ -37,7 +44,10 @@ def test_predict_follows_the_threshold_for_one_and_for_many(detector):
     cosine = detector.similarity(one, many[0])
     assert detector.predict(one, many[0], threshold=cosine - 1e-3) is True
     assert detector.predict(one, many[0], threshold=cosine + 1e-3) is False
-    assert detector.similarity(one, []).shape == (0,) and detector.predict([], []).tolist() == []
+    assert (
+        detector.similarity(one, []).shape == (0,)
+        and detector.predict([], []).tolist() == []
+    )
 
 
 def test_encode_takes_a_text_a_list_and_tables_in_batches_of_any_size():
@@ -48,7 +58,13 @@ def test_encode_takes_a_text_a_list_and_tables_in_batches_of_any_size():
     assert expected.shape == (32, detector.output_size)
     assert_allclose(detector.encode(texts[3], **options), expected[3], atol=1e-5)
     frame = pandas.DataFrame({"question": texts}, index=range(5, 37))
-    for table in (tuple(texts), frame["question"], frame, np.array(texts), {"text": texts}):
+    for table in (
+        tuple(texts),
+        frame["question"],
+        frame,
+        np.array(texts),
+        {"text": texts},
+    ):
         assert_allclose(detector.encode(table, **options), expected, atol=1e-5)
     assert detector.encode([], **options).shape == (0, detector.output_size)
 
@@ -58,22 +74,74 @@ def test_what_is_no_question_is_refused(detector):
     frame = pandas.DataFrame({"id": [1], "body": ["how far ?"], "score": [2]})
     forum = frame.rename(columns={"score": "Title"})
     for call, error, message in (
-        (lambda: detector.similarity(["how", 5], ["how", "far"]), DataError, "is 5, not text"),
+        (
+            lambda: detector.similarity(["how", 5], ["how", "far"]),
+            DataError,
+            "is 5, not text",
+        ),
         (lambda: detector.encode([None]), DataError, "is None, not text"),
         (lambda: detector.encode(None), ArgumentError, "a list of questions, not None"),
-        (lambda: detector.predict("how", "far", 5), ArgumentError, "from -1 to 1; it is 5"),
-        (lambda: detector.with_fit(0.5), ArgumentError, "a dict of threshold and cal.*not 0.5"),
-        (lambda: detector.with_fit({"threshold": np.nan}), ArgumentError, "from -1 to 1"),
-        (lambda: match_questions(detector, "how", ["far"]), ArgumentError, "list of.*not 'how'"),
-        (lambda: detector.similarity(3, "how"), ArgumentError, "a list of questions, not 3"),
-        (lambda: detector.predict("how", "far", "0.8x"), ArgumentError, "threshold must be a num"),
-        (lambda: detector.similarity(["how", "far"], ["how"]), ArgumentError, "2 first and 1 sec"),
+        (
+            lambda: detector.predict("how", "far", 5),
+            ArgumentError,
+            "from -1 to 1; it is 5",
+        ),
+        (
+            lambda: detector.with_fit(0.5),
+            ArgumentError,
+            "a dict of threshold and cal.*not 0.5",
+        ),
+        (
+            lambda: detector.with_fit({"threshold": np.nan}),
+            ArgumentError,
+            "from -1 to 1",
+        ),
+        (
+            lambda: match_questions(detector, "how", ["far"]),
+            ArgumentError,
+            "list of.*not 'how'",
+        ),
+        (
+            lambda: detector.similarity(3, "how"),
+            ArgumentError,
+            "a list of questions, not 3",
+        ),
+        (
+            lambda: detector.predict("how", "far", "0.8x"),
+            ArgumentError,
+            "threshold must be a num",
+        ),
+        (
+            lambda: detector.similarity(["how", "far"], ["how"]),
+            ArgumentError,
+            "2 first and 1 sec",
+        ),
         (lambda: detector.probability("how", "far"), ArgumentError, "no calibration"),
-        (lambda: detector.encode(["how"], batch_size=0), ArgumentError, "batch_size must be"),
-        (lambda: detector.encode(frame), DataError, "one column of questions .*: id, body, score"),
-        (lambda: QuestionIndex.build(detector, frame), DataError, "one column of questions"),
-        (lambda: QuestionIndex.build(detector, forum), DataError, "read_questions.*ids=q.ids"),
-        (lambda: detector.encode({"id": [1], "text": ["how"]}), DataError, "no other.*id, text"),
+        (
+            lambda: detector.encode(["how"], batch_size=0),
+            ArgumentError,
+            "batch_size must be",
+        ),
+        (
+            lambda: detector.encode(frame),
+            DataError,
+            "one column of questions .*: id, body, score",
+        ),
+        (
+            lambda: QuestionIndex.build(detector, frame),
+            DataError,
+            "one column of questions",
+        ),
+        (
+            lambda: QuestionIndex.build(detector, forum),
+            DataError,
+            "read_questions.*ids=q.ids",
+        ),
+        (
+            lambda: detector.encode({"id": [1], "text": ["how"]}),
+            DataError,
+            "no other.*id, text",
+        ),
     ):
         with pytest.raises(error, match=message):
             call()
@@ -121,12 +189,17 @@ def test_a_text_that_one_part_has_no_vector_for_has_the_other_parts_own_cosines(
     cosines = detector.part_cosines(detector.encode(one), detector.encode(two))
     assert_allclose(cosines[:, 0], np.vecdot(*expected), atol=1e-6)
     assert_allclose(cosines[:, 1], tower.similarity(one, two), atol=1e-5)
-    assert not cosines[0, 0] and detector.similarity("xyzzy ?", "xyzzy ?") == pytest.approx(1)
+    assert not cosines[0, 0] and detector.similarity(
+        "xyzzy ?", "xyzzy ?"
+    ) == pytest.approx(1)
     vector = detector.encode("xyzzy ?")
     assert_array_equal(vector[:5], 0)
     assert_allclose(vector[5:], tower.encode("xyzzy ?"), atol=1e-6)
     # Of two groups they are the mean cosines over their pairs.
-    a, b = detector.encode(["what is rice", "how far"]), detector.encode(["how old", "rice"])
+    a, b = (
+        detector.encode(["what is rice", "how far"]),
+        detector.encode(["how old", "rice"]),
+    )
     mean = detector.part_cosines(a.mean(axis=0)[None], b.mean(axis=0)[None])
     pairs = detector.part_cosines(np.repeat(a, 2, axis=0), np.tile(b, (2, 1)))
     assert_allclose(mean[0], pairs.mean(axis=0), atol=1e-6)
@@ -139,8 +212,13 @@ def test_a_threshold_is_given_fitted_or_the_default():
     detector = default.fitted(QuestionPairs(first, second, labels))
     assert (detector.similarity(first, second)[:4] > detector.threshold).all()
     assert detector.probabilities_of(detector.threshold) == pytest.approx(0.5, abs=1e-6)
-    assert detector.threshold_from == "labels" and of_letters().threshold_from == "model"
-    assert (default.threshold, default.threshold_from) == (UNLABELLED_THRESHOLD, "default")
+    assert (
+        detector.threshold_from == "labels" and of_letters().threshold_from == "model"
+    )
+    assert (default.threshold, default.threshold_from) == (
+        UNLABELLED_THRESHOLD,
+        "default",
+    )
     with pytest.raises(DataError, match="do not have higher cosines"):
         detector.fitted(QuestionPairs(first, second, 1 - np.array(labels)))
 
@@ -159,13 +237,18 @@ def test_parts_that_do_not_fit_are_refused():
         (parts, {"threshold": np.nan}),
         (parts, {"encoder": letters, "shares": {"encoder": 1.0, "tower": 0.0}}),
     ):
-        with pytest.raises(ArgumentError, match=r"tower together|shares must|a finite|a number"):
+        with pytest.raises(
+            ArgumentError, match=r"tower together|shares must|a finite|a number"
+        ):
             DuplicateDetector(*arguments, **options)
 
 
 def test_a_model_over_an_object_stays_in_memory(tmp_path):
     detector, words = of_letters(), "'letters' is an object in Python, which no file"
-    for save in (detector.save, lambda path: QuestionIndex.build(detector, TEXTS, path=path)):
+    for save in (
+        detector.save,
+        lambda path: QuestionIndex.build(detector, TEXTS, path=path),
+    ):
         with pytest.raises(CheckpointError, match=words):
             save(tmp_path / "file")
     assert not list(tmp_path.iterdir())
@@ -177,7 +260,9 @@ def test_a_model_over_an_object_stays_in_memory(tmp_path):
 def test_files_name_their_encoder_and_refuse_another_fingerprint(tmp_path):
     detector = make_detector(encoder="use", shares={"encoder": 0.5, "tower": 0.5})
     path = detector.save(tmp_path / "model.safetensors")
-    QuestionIndex.build(DuplicateDetector.pretrained(), TEXTS, path=tmp_path / "index").close()
+    QuestionIndex.build(
+        DuplicateDetector.pretrained(), TEXTS, path=tmp_path / "index"
+    ).close()
     loaded, index = DuplicateDetector.load(path), QuestionIndex.open(tmp_path / "index")
     assert loaded.encoder.name == "use" and loaded.shares == detector.shares
     assert_array_equal(loaded.encode(TEXTS), detector.encode(TEXTS))
@@ -186,7 +271,9 @@ def test_files_name_their_encoder_and_refuse_another_fingerprint(tmp_path):
     arrays, facts = read_file(path, "model")
     facts["encoder"]["fingerprint"] = "0" * 64
     write_file(path, "model", arrays, facts, overwrite=True)
-    with pytest.raises(CheckpointError, match="made with the encoder 'use', not with the version"):
+    with pytest.raises(
+        CheckpointError, match="made with the encoder 'use', not with the version"
+    ):
         DuplicateDetector.load(path)
 
 
@@ -246,6 +333,9 @@ def test_numbers_are_seen_wherever_they_stand():
 
 
 def test_capitals_alone_are_explained_as_the_sentence_they_are_read_as():
-    use, texts = DuplicateDetector.pretrained(), ("RESET MY PASSWORD", "Reset my password")
+    use, texts = (
+        DuplicateDetector.pretrained(),
+        ("RESET MY PASSWORD", "Reset my password"),
+    )
     loud, calm = (explain(use, text, "How can I reset it?").words1 for text in texts)
     assert [word.effect for word in loud] == [word.effect for word in calm]

@@ -112,7 +112,14 @@ def test_what_is_no_file_of_this_kind_and_version_is_refused(path):
     path.write_bytes(save({}, {"siamese": json.dumps(versions)}))
     words = f"version {VERSION + 1}; this siamese reads a model of version {VERSION}"
     assert words in refusal(path)
-    for text in ("", "3", "[]", "{}", "[" * 100_000, '{"format": "siamese", "version": [1]}'):
+    for text in (
+        "",
+        "3",
+        "[]",
+        "{}",
+        "[" * 100_000,
+        '{"format": "siamese", "version": [1]}',
+    ):
         path.write_bytes(save({}, {"siamese": text}))
         refusal(path)
 
@@ -127,7 +134,10 @@ def test_two_processes_never_hold_a_run_and_the_second_is_refused(tmp_path):
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, **pipes) as holder:
         assert holder.stdout.readline() == "held\n"
-        with pytest.raises(CheckpointError, match="Another process writes to"), lock_run(run):
+        with (
+            pytest.raises(CheckpointError, match="Another process writes to"),
+            lock_run(run),
+        ):
             pass
         holder.kill()
     with lock_run(run), lock_run(run):  # A notebook cell may run again.
@@ -135,13 +145,20 @@ def test_two_processes_never_hold_a_run_and_the_second_is_refused(tmp_path):
 
 
 WORDS = Vocabulary(["how", "old", "are", "you"])
-TOWER = {"vocab_size": WORDS.size, "d_model": 4, "mask_padding": True, "bidirectional": False}
+TOWER = {
+    "vocab_size": WORDS.size,
+    "d_model": 4,
+    "mask_padding": True,
+    "bidirectional": False,
+}
 VOCABULARY = {"words": list(WORDS.words), "folded": False, "unknown_ids": 0}
 
 
 def weights(dtype="float32"):
     draw, shapes = np.random.default_rng(0), TowerConfig(**TOWER).shapes()
-    return {name: draw.normal(size=shape).astype(dtype) for name, shape in shapes.items()}
+    return {
+        name: draw.normal(size=shape).astype(dtype) for name, shape in shapes.items()
+    }
 
 
 @pytest.fixture
@@ -156,14 +173,23 @@ def saved(tmp_path):
 def test_a_saved_model_returns(saved):
     loaded = DuplicateDetector.load(saved)
     np.testing.assert_equal(loaded.weights, weights())
-    assert (loaded.threshold, loaded.card, loaded.vocabulary) == (0.6, {"steps": 3}, WORDS)
+    assert (loaded.threshold, loaded.card, loaded.vocabulary) == (
+        0.6,
+        {"steps": 3},
+        WORDS,
+    )
     assert loaded.calibration is None and loaded.encoder is None
     run = DuplicateDetector.load(saved.parent)  # The run's directory will do.
-    assert run.with_fit({"threshold": 0.5, "calibration": None}).checksum == loaded.checksum
+    assert (
+        run.with_fit({"threshold": 0.5, "calibration": None}).checksum
+        == loaded.checksum
+    )
     changed = {**weights(), "lstm/bias": weights()["lstm/bias"] + 1}
     other = DuplicateDetector(changed, WORDS, TowerConfig(**TOWER))
     assert other.checksum != loaded.checksum
-    with pytest.raises(CheckpointError, match=r"There is no model at .*none\. `siamese train`"):
+    with pytest.raises(
+        CheckpointError, match=r"There is no model at .*none\. `siamese train`"
+    ):
         DuplicateDetector.load(saved.parent / "none")
 
 
@@ -188,7 +214,10 @@ CRAFTED = [
 ]  # fmt: skip
 CRAFTED_ARRAYS = [
     ({}, "do not fit its configuration"),
-    ({"embedding": np.zeros((2, 2), np.float32)}, r"embedding must be .* it is float32 \[2, 2\]"),
+    (
+        {"embedding": np.zeros((2, 2), np.float32)},
+        r"embedding must be .* it is float32 \[2, 2\]",
+    ),
     (weights("int32"), "finite floats .* it is int32"),
     ({**weights(), "lstm/bias": np.full(16, np.nan, np.float32)}, "finite"),
 ]
@@ -199,7 +228,9 @@ def test_crafted_content_with_a_right_checksum_is_refused(saved):
     cases = [(facts, *case) for case in CRAFTED_ARRAYS]
     for case in CRAFTED:
         changes, message = case if isinstance(case, tuple) else (case, REFUSED)
-        crafted = {name: v for name, v in {**facts, **changes}.items() if v != "left out"}
+        crafted = {
+            name: v for name, v in {**facts, **changes}.items() if v != "left out"
+        }
         cases.append((crafted, content, message))
     for crafted, arrays, message in cases:
         write_file(saved, "model", arrays, crafted, overwrite=True)
@@ -211,7 +242,10 @@ COURSE_VOCABULARY = Vocabulary(["how", "far", "is", "it", "?"])
 
 
 def write_arrays(path, rows, dtype=np.float32, count=3):
-    draw, shapes = np.random.default_rng(0).standard_normal, TowerConfig(rows, 4).shapes()
+    draw, shapes = (
+        np.random.default_rng(0).standard_normal,
+        TowerConfig(rows, 4).shapes(),
+    )
     arrays = [draw(shape).astype(dtype) for shape in [*shapes.values()][:count]]
     write_trax_weights(path, arrays)
     return arrays
@@ -221,7 +255,10 @@ def test_the_id_beyond_the_last_row_is_clamped_as_in_the_course(tmp_path):
     # One row too few: ids run to len(vocabulary).
     arrays = write_arrays(tmp_path, len(COURSE_VOCABULARY))
     detector = import_weights(tmp_path / "model.pkl.gz", COURSE_VOCABULARY)
-    assert detector.threshold == 0.7 and detector.tower.vocab_size == len(COURSE_VOCABULARY) + 1
+    assert (
+        detector.threshold == 0.7
+        and detector.tower.vocab_size == len(COURSE_VOCABULARY) + 1
+    )
     ids = COURSE_VOCABULARY.encode(["?", "how", "never"])
     assert max(ids) == len(COURSE_VOCABULARY)
     weights = dict(zip(("embedding", "lstm/kernel", "lstm/bias"), arrays))
@@ -258,8 +295,19 @@ def test_a_vocabulary_without_an_end_is_refused():
         (b"how", "no JSON object"), (b"\xff\xfe\x00", "no JSON"), (None, "does not exist"),
     ],
 )  # fmt: skip
-def test_a_vocabulary_is_the_courses_dict_in_any_order_and_no_other(tmp_path, content, message):
-    ids = {"?": 6, "how": 2, "far": 3, "is": 4, "it": 5, "<PAD>": 1, "Astronomy": 0, "cats": 0}
+def test_a_vocabulary_is_the_courses_dict_in_any_order_and_no_other(
+    tmp_path, content, message
+):
+    ids = {
+        "?": 6,
+        "how": 2,
+        "far": 3,
+        "is": 4,
+        "it": 5,
+        "<PAD>": 1,
+        "Astronomy": 0,
+        "cats": 0,
+    }
     (tmp_path / "right").write_text(json.dumps(ids))
     assert read_vocabulary(tmp_path / "right") == (COURSE_VOCABULARY, 2)
     if content is not None:

@@ -10,7 +10,8 @@ from siamese.reading.pairs import read_pairs
 from siamese.reading.questions import read_questions
 
 QUESTION = "question,by\n{},me\nhow far is it,you\n"
-# What a file holds, the encodings that read it right, and the encoding that was asked for.
+# What a file holds, the encodings that read it right, and the encoding that was asked
+# for.
 TEXTS = {
     "western": ("Où est le café", "cp1252", None),
     "western, bytes of cp1252 alone": ("“Où” – 5 €", "cp1252", None),
@@ -89,7 +90,9 @@ def test_a_header_in_another_encoding_is_advised_about_too(tmp_path, bad_rows):
     assert "cp1252" in advised(str(error.value))
 
 
-@pytest.mark.parametrize("names", ["title,question", "my title,a question", "a+b,question"])
+@pytest.mark.parametrize(
+    "names", ["title,question", "my title,a question", "a+b,question"]
+)
 def test_a_column_that_a_message_names_is_read(tmp_path, names):
     path = tmp_path / "q.csv"
     path.write_text(f"question,text,{names.split(',')[0]}\nhow,far,x\n")

@@ -33,9 +33,7 @@ def workbook(rows, after="", before="", shared=""):
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("_rels/.rels", relations([("xl/workbook", "officeDocument")]))
-        book = (
-            f'<workbook xmlns:r="{OFFICE}"><sheets><sheet name="S" sheetId="1" r:id="S"/></sheets>'
-        )
+        book = f'<workbook xmlns:r="{OFFICE}"><sheets><sheet name="S" sheetId="1" r:id="S"/></sheets>'
         archive.writestr("xl/workbook.xml", f"{book}</workbook>")
         targets = [("S", "worksheet"), ("sharedStrings", "sharedStrings")]
         archive.writestr("xl/_rels/workbook.xml.rels", relations(targets))
@@ -47,7 +45,9 @@ def workbook(rows, after="", before="", shared=""):
 
 def ods(rows):
     names = {"office": "office", "table": "table", "text": "text"}
-    spaces = " ".join(f'xmlns:{n}="urn:oasis:names:tc:opendocument:xmlns:{n}:1.0"' for n in names)
+    spaces = " ".join(
+        f'xmlns:{n}="urn:oasis:names:tc:opendocument:xmlns:{n}:1.0"' for n in names
+    )
     kind = "application/vnd.oasis.opendocument.spreadsheet"
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -63,7 +63,9 @@ def ods(rows):
 
 
 def ods_row(text, of_row="", of_cell=""):
-    cell = f'<table:table-cell office:value-type="string"{of_cell}><text:p>{text}</text:p>'
+    cell = (
+        f'<table:table-cell office:value-type="string"{of_cell}><text:p>{text}</text:p>'
+    )
     return f"<table:table-row{of_row}>{cell}</table:table-cell></table:table-row>"
 
 
@@ -148,10 +150,14 @@ def test_an_archive_that_unpacks_to_much_is_refused(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("column", ["numbers", "texts", "texts of a dictionary"])
-def test_a_parquet_file_whose_values_take_much_memory_is_refused(tmp_path, monkeypatch, column):
+def test_a_parquet_file_whose_values_take_much_memory_is_refused(
+    tmp_path, monkeypatch, column
+):
     pyarrow = pytest.importorskip("pyarrow")
     monkeypatch.setattr(tables, "MOST_MEMORY", 2 << 20)
-    values = pyarrow.array(["a" * 50_000] * 100 if "texts" in column else [[0] * 5_000] * 100)
+    values = pyarrow.array(
+        ["a" * 50_000] * 100 if "texts" in column else [[0] * 5_000] * 100
+    )
     values = values.dictionary_encode() if "dictionary" in column else values
     path = tmp_path / "questions.parquet"
     path.write_bytes(parquet({"question": ["Why?"] * 100, "values": values}))
@@ -208,7 +214,10 @@ TIMES = [
 def test_a_time_that_python_lacks_is_text(tmp_path, kind, where):
     pyarrow = pytest.importorskip("pyarrow")
     values, of_type, expected = times()[kind]
-    columns = {"question": ["How far?"] * len(values), "at": pyarrow.array(values, of_type)}
+    columns = {
+        "question": ["How far?"] * len(values),
+        "at": pyarrow.array(values, of_type),
+    }
     table = pyarrow.table(columns)
     if where == "a file":
         table = tmp_path / "questions.parquet"
@@ -231,7 +240,9 @@ def test_a_value_that_is_nested_deep_is_one_bad_row(tmp_path, kind, depth):
     opening, closing = ("[", "]") if kind is list else ('{"a": ', "}")
     text = opening * depth + "1" + closing * depth
     path = tmp_path / "questions.jsonl"
-    path.write_text(f'{{"question": "How far?", "a": {text}}}\n{{"question": "Who?"}}\n')
+    path.write_text(
+        f'{{"question": "How far?", "a": {text}}}\n{{"question": "Who?"}}\n'
+    )
     table = {"question": ["How far?", "Who?"], "a": [value, None]}
     for source in (path, table):
         with pytest.raises(DataError, match=" 1: "):

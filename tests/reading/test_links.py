@@ -13,9 +13,7 @@ TABLE = {
     "title": ["how far", "how old", "rice ?", "learn to cook", "what is this"],
     "duplicate_of": ["", None, "1", "  ", 2],
 }
-NAMES = (
-    "duplicate_of|Duplicate of|duplicateOf|Duplicate-ID|dup_of|Duplikat von|Closed as duplicate of"
-)
+NAMES = "duplicate_of|Duplicate of|duplicateOf|Duplicate-ID|dup_of|Duplikat von|Closed as duplicate of"
 
 
 def texts(table):
@@ -25,7 +23,9 @@ def texts(table):
 
 @pytest.mark.parametrize("name", NAMES.split("|"))
 def test_a_column_of_links_is_found(name):
-    table = {name if own == "duplicate_of" else own: values for own, values in TABLE.items()}
+    table = {
+        name if own == "duplicate_of" else own: values for own, values in TABLE.items()
+    }
     pairs = read_pairs(table, texts=texts(table))
     assert list(zip(pairs.question1, pairs.question2)) == [
         ("rice ?", "how far"),

@@ -19,7 +19,12 @@ from siamese.evaluation.report import word_overlap
 from siamese.nn.ragged import Ragged
 from siamese.reading.clusters import clusters, transitive_closure
 from siamese.reading.pairs import QuestionPairs, read_pairs
-from siamese.training.hard_negatives import HIGHEST, LOWEST, SimilarQuestions, term_weights
+from siamese.training.hard_negatives import (
+    HIGHEST,
+    LOWEST,
+    SimilarQuestions,
+    term_weights,
+)
 
 
 def groups_by_hand(size, edges):
@@ -51,14 +56,20 @@ def test_clusters_equal_the_reference(rows):
     assert joined.cluster1.tolist() == [expected[a] for a, _, _ in rows]
     assert joined.cluster2.tolist() == [expected[b] for _, b, _ in rows]
     assert joined.sizes.tolist() == [by_hand.count(i) for i in range(len(set(by_hand)))]
-    conflicts = [i for i, (a, b, d) in enumerate(rows) if not d and expected[a] == expected[b]]
+    conflicts = [
+        i for i, (a, b, d) in enumerate(rows) if not d and expected[a] == expected[b]
+    ]
     assert joined.conflict_rows.tolist() == conflicts
 
 
 @given(pair_lists, st.sampled_from([(0.5, 0.5), (0.8, 0.1, 0.1)]), st.integers(0, 9))
-def test_parts_of_a_split_share_no_question_and_hold_every_row_once(rows, fractions, seed):
+def test_parts_of_a_split_share_no_question_and_hold_every_row_once(
+    rows, fractions, seed
+):
     pairs = pairs_of(rows)
-    groups = groups_by_hand(10, [(LETTERS.index(a), LETTERS.index(b)) for a, b, _ in rows])
+    groups = groups_by_hand(
+        10, [(LETTERS.index(a), LETTERS.index(b)) for a, b, _ in rows]
+    )
     if len({groups[LETTERS.index(a)] for a, _, _ in rows}) < len(fractions):
         with pytest.raises(DataError):
             pairs.split_by_cluster(fractions, seed)
@@ -77,17 +88,25 @@ def test_groups_of_very_different_size_still_come_near_the_fractions():
     names = [f"group {group}" for group, size in enumerate(sizes) for _ in range(size)]
     pairs = QuestionPairs(names, [f"other {i}" for i in range(1000)], [0, 1] * 500)
     parts = pairs.split_by_cluster(fractions, 3)
-    assert [len(part) for part in parts] == pytest.approx([1000 * x for x in fractions], abs=1)
+    assert [len(part) for part in parts] == pytest.approx(
+        [1000 * x for x in fractions], abs=1
+    )
     assert all(part.ids == sorted(part.ids) for part in parts)
     assert parts[1].ids != pairs.split_by_cluster(fractions, 4)[1].ids
 
 
 def test_case_blanks_and_greetings_do_not_hide_a_question_on_both_sides_of_a_split():
     texts = [f"Question Number {n}?" for n in range(60)]
-    for change in (" {}".format, "Hi all, {} Thanks!".format, lambda text: f"{text[:-1]} ?"):
+    for change in (
+        " {}".format,
+        "Hi all, {} Thanks!".format,
+        lambda text: f"{text[:-1]} ?",
+    ):
         both = [*texts, *(change(text.lower()) for text in texts)]
         parts = QuestionPairs(both, both, [1, 0] * 60).split_by_cluster((0.8, 0.2))
-        train, test = ({re.search(r"\d+", text)[0] for text in part.question1} for part in parts)
+        train, test = (
+            {re.search(r"\d+", text)[0] for text in part.question1} for part in parts
+        )
         assert len(train) == 48 and not train & test
 
 
@@ -118,13 +137,17 @@ def test_the_pairs_that_follow_from_labels():
         ("ab bc lm mn", "ac", ["ln"]),  # a label against it
         ("ab bd", "ac", ["ad"]),  # a pair labelled different beside
     ):
-        rows = [(*pair, 1) for pair in duplicates.split()] + [(*pair, 0) for pair in others.split()]
+        rows = [(*pair, 1) for pair in duplicates.split()] + [
+            (*pair, 0) for pair in others.split()
+        ]
         assert sorted(closure(rows)) == expected
 
 
 def test_a_large_cluster_gives_a_bounded_random_choice():
     chain = [(chr(i), chr(i + 1), 1) for i in range(0x4E00, 0x4E28)]  # 41 questions
-    some, again, other = (closure(chain, per_question=3, seed=seed) for seed in (1, 1, 2))
+    some, again, other = (
+        closure(chain, per_question=3, seed=seed) for seed in (1, 1, 2)
+    )
     assert 80 < len(some) <= 123 and len(set(some)) == len(some)
     assert some == again != other
 
@@ -136,18 +159,24 @@ def test_columns_must_fit_and_labels_be_0_or_1():
         QuestionPairs(["a"], ["c"], [2])
     with pytest.raises(DataError, match="is nan, not text"):
         QuestionPairs(["a", np.nan], ["c", "d"], [1, 0])
-    column = pytest.importorskip("pandas").Series(["a", "b"], [1, 0])  # It counts by its index.
+    column = pytest.importorskip("pandas").Series(
+        ["a", "b"], [1, 0]
+    )  # It counts by its index.
     assert QuestionPairs(column, column, [1, 0]).rows(0, 1).question1 == ["a"]
 
 
 def test_split_rows_is_the_courses_and_counts_rows_that_were_left_out(tmp_path):
     rows = [f"a{i},{'' if i in (2, 7) else f'b{i}'},1" for i in range(10)]
-    (tmp_path / "questions.csv").write_text("\n".join(["question1,question2,label", *rows]))
+    (tmp_path / "questions.csv").write_text(
+        "\n".join(["question1,question2,label", *rows])
+    )
     pairs = read_pairs(tmp_path / "questions.csv")
     assert pairs.row_numbers.tolist() == [0, 1, 3, 4, 5, 6, 8, 9]
     train, test = pairs.split_rows(5, 5)
     assert train.question1 == ["a0", "a1", "a3", "a4"]
-    assert test.question1 == pairs.split_rows(5)[1].question1 == ["a5", "a6", "a8", "a9"]
+    assert (
+        test.question1 == pairs.split_rows(5)[1].question1 == ["a5", "a6", "a8", "a9"]
+    )
     for train_rows, test_rows in [(0, 3), (6, 5), (10, None), (3, 0)]:
         with pytest.raises(ArgumentError, match="of 10 rows"):
             pairs.split_rows(train_rows, test_rows)
@@ -167,12 +196,16 @@ def test_the_real_file(quora):
     ranges = json.loads((quora / "splits.json").read_text())["rows"]
     assert pairs.split_rows(105_119, 7_981)[1].ids == pairs.rows(*ranges["test"]).ids
     parts = pairs.split_by_cluster((0.8, 0.1, 0.1), seed=5)
-    assert [len(part) / len(pairs) for part in parts] == pytest.approx([0.8, 0.1, 0.1], abs=1e-3)
+    assert [len(part) / len(pairs) for part in parts] == pytest.approx(
+        [0.8, 0.1, 0.1], abs=1e-3
+    )
 
 
 def test_a_table_in_memory_is_refused_with_this_sentence():
     pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame({"question1": ["A?", "C?"], "question2": ["B?", "D?"], "label": [1, 0]})
+    frame = pd.DataFrame(
+        {"question1": ["A?", "C?"], "question2": ["B?", "D?"], "label": [1, 0]}
+    )
     for change, message in (
         (lambda frame: frame.assign(label=[1, None]), "the DataFrame, row 2: is_duplicate"),
         (lambda frame: frame.iloc[:, [0, 1, 2, 2]], "the DataFrame has several columns of one name: "),
@@ -189,7 +222,10 @@ def test_a_table_in_memory_is_refused_with_this_sentence():
 
 
 def similar(asked, clusters=None, seed=0):
-    """The pairs (0, 1), (2, 3), ... of the questions, each of its own cluster by default."""
+    """The pairs (0, 1), (2, 3), ...
+
+    of the questions, each of its own cluster by default.
+    """
     clusters = np.arange(len(asked)) if clusters is None else clusters
     rows = np.arange(0, len(asked), 2), np.arange(1, len(asked), 2)
     return SimilarQuestions(asked, rows, tuple(clusters[side] for side in rows), seed)
@@ -197,14 +233,19 @@ def similar(asked, clusters=None, seed=0):
 
 def test_hard_negatives_are_of_other_clusters_and_moderate_cosine():
     draw, clusters = np.random.default_rng(0), np.arange(120) // 3
-    asked = Ragged.from_lists([draw.integers(2, 40, draw.integers(2, 9)) for _ in range(120)])
+    asked = Ragged.from_lists(
+        [draw.integers(2, 40, draw.integers(2, 9)) for _ in range(120)]
+    )
     one, two = similar(asked, clusters, seed=3).hard_negatives(10_000)
     weights = term_weights(asked)
     dense = np.triu((weights @ weights.T).toarray(), 1)
-    # So many neighbours lie in the range for no question, so every pair of the range is there.
+    # So many neighbours lie in the range for no question, so every pair of the range is
+    # there.
     fits = (dense >= LOWEST) & (dense < HIGHEST) & (clusters[:, None] != clusters)
     assert len(one) > 20
-    assert sorted(map(list, zip(one.tolist(), two.tolist()))) == np.argwhere(fits).tolist()
+    assert (
+        sorted(map(list, zip(one.tolist(), two.tolist()))) == np.argwhere(fits).tolist()
+    )
     few = [similar(asked, clusters, seed).hard_negatives(10) for seed in (1, 1, 2)]
     assert [len(side) for side in few[0]] == [10, 10]
     np.testing.assert_array_equal(few[0], few[1])
@@ -214,7 +255,8 @@ def test_hard_negatives_are_of_other_clusters_and_moderate_cosine():
     assert nothing_in_common.topic_order(np.arange(2), 1).tolist() == [0, 1]
 
 
-# A change of this number is a change of everybody's figures: make it on purpose, and say so.
+# A change of this number is a change of everybody's figures: make it on purpose, and
+# say so.
 GOLDEN = "fc26b1cd49cd0a5b"
 
 
@@ -222,11 +264,15 @@ def test_the_corpus_is_the_golden_one_and_word_overlap_hardly_helps():
     """The second figure stands in docs/topics/quality.md."""
     corpus = embedded_corpus()
     parts = (corpus.train, corpus.valid, corpus.test)
-    rows = [[part.question1, part.question2, part.is_duplicate.tolist()] for part in parts]
+    rows = [
+        [part.question1, part.question2, part.is_duplicate.tolist()] for part in parts
+    ]
     text = json.dumps([*rows, corpus.questions])
     assert hashlib.sha256(text.encode()).hexdigest()[:16] == GOLDEN
     share = word_overlap(corpus.test.question1, corpus.test.question2)
-    assert roc_auc_score(corpus.test.is_duplicate, share) == pytest.approx(0.563, abs=5e-4)
+    assert roc_auc_score(corpus.test.is_duplicate, share) == pytest.approx(
+        0.563, abs=5e-4
+    )
 
 
 @pytest.mark.slow

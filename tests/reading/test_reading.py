@@ -64,7 +64,9 @@ def workbook(*sheets):
         return f"<Relationships>{''.join(map(link.format, names))}</Relationships>"
 
     names = [f"S{at}" for at in range(len(sheets))]
-    listed = "".join(f'<sheet name="{name}" sheetId="1" r:id="{name}"/>' for name in names)
+    listed = "".join(
+        f'<sheet name="{name}" sheetId="1" r:id="{name}"/>' for name in names
+    )
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as archive:
         archive.writestr("_rels/.rels", relations(["xl/workbook"], "officeDocument"))
@@ -93,9 +95,12 @@ SAME = {
     "Quora's": delimited(delimiter="\t"),
     "JSON Lines": "".join(json.dumps(dict(zip(HEADER, row))) + "\n" for row in ROWS),
     "Kaggle's order and case": delimited(
-        [[row[i] for i in ORDER] for row in ROWS], [HEADER[i].upper() + " " for i in ORDER]
+        [[row[i] for i in ORDER] for row in ROWS],
+        [HEADER[i].upper() + " " for i in ORDER],
     ),
-    "labels as pandas writes them": delimited([[*row[:5], row[5] + ".0"] for row in ROWS]),
+    "labels as pandas writes them": delimited(
+        [[*row[:5], row[5] + ".0"] for row in ROWS]
+    ),
     "line ends of Windows": delimited(lineterminator="\r\n"),
     "blank lines above, no last line end": "\n\n" + delimited().rstrip("\n"),
     "UTF-16": delimited().encode("utf-16"),
@@ -164,7 +169,9 @@ def test_this_file_gives_these_pairs(tmp_path, kind):
     pairs = read_pairs(file_of(tmp_path, content), **options)
     assert triples(pairs) == expected
     assert pairs.report.findings == findings
-    assert pairs.report.rows == len(expected) + sum(pairs.report.count(k) for k in ("bad", "empty"))
+    assert pairs.report.rows == len(expected) + sum(
+        pairs.report.count(k) for k in ("bad", "empty")
+    )
 
 
 TWO = ["how far?", "how, old?"]
@@ -300,7 +307,9 @@ REFUSED_LISTS = {
 
 @pytest.mark.parametrize("kind", [*REFUSED, *REFUSED_LISTS])
 def test_this_file_is_refused_with_this_sentence(tmp_path, kind):
-    read, table = (read_pairs, REFUSED) if kind in REFUSED else (read_questions, REFUSED_LISTS)
+    read, table = (
+        (read_pairs, REFUSED) if kind in REFUSED else (read_questions, REFUSED_LISTS)
+    )
     content, options, *parts = table[kind]
     if kind == "an archive":
         pytest.importorskip("python_calamine")
@@ -308,7 +317,9 @@ def test_this_file_is_refused_with_this_sentence(tmp_path, kind):
     with pytest.raises(DataError) as error:
         read(path, **options)
     message = str(error.value)
-    assert message.startswith(str(path)) and all(part in message for part in parts), message
+    assert message.startswith(str(path)) and all(part in message for part in parts), (
+        message
+    )
 
 
 def test_arguments_that_cannot_be_read_with(tmp_path):
@@ -320,7 +331,11 @@ def test_arguments_that_cannot_be_read_with(tmp_path):
 
 def test_tables_in_memory_are_read_as_files_are():
     pd, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
-    columns = {"title1": ["A?", "C?", None], "title2": ["B?", "D?", "E?"], "label": [1, 0, 1]}
+    columns = {
+        "title1": ["A?", "C?", None],
+        "title2": ["B?", "D?", "E?"],
+        "label": [1, 0, 1],
+    }
     for table in (columns, pd.DataFrame(columns), pyarrow.table(columns)):
         pairs = read_pairs(table, columns="title1,title2")
         assert triples(pairs) == [("A?", "B?", 1), ("C?", "D?", 0)]
@@ -329,7 +344,9 @@ def test_tables_in_memory_are_read_as_files_are():
         assert result.questions == ["B? A?", "D? C?", "E?"]
         with pytest.raises(DataError, match="the columns: title1, title2, label"):
             text_list(table, "encode")
-    assert read_questions(pd.DataFrame({"text": ["A?"]}, pd.Index([7], name="id"))).ids == ["7"]
+    assert read_questions(
+        pd.DataFrame({"text": ["A?"]}, pd.Index([7], name="id"))
+    ).ids == ["7"]
     lists = type("Series", (list,), {"to_list": lambda _: [[1]]})([0])  # as of polars
     assert read_questions({"text": ["A?"], "tags": lists}).columns == [{"tags": [1]}]
     for one in (pd.DataFrame({"question": ["A?"]}), pyarrow.array(["A?"])):
@@ -338,8 +355,13 @@ def test_tables_in_memory_are_read_as_files_are():
     assert read_questions(unnamed, column=1, id_column=0).ids == ["8", "7"]
     pairs = read_pairs({"id1": [8], "id2": [7]}, texts=unnamed.set_index(0)[1])
     assert triples(pairs) == [("A?", "B?", 1)]
-    for wrong in ({"A?", "A!"}, pd.Series("A?").to_numpy().reshape(())):  # A set has no order.
-        with pytest.raises(ArgumentError, match=r"encode takes a list of questions, not .+'A"):
+    for wrong in (
+        {"A?", "A!"},
+        pd.Series("A?").to_numpy().reshape(()),
+    ):  # A set has no order.
+        with pytest.raises(
+            ArgumentError, match=r"encode takes a list of questions, not .+'A"
+        ):
             text_list(wrong, "encode")
 
 
@@ -361,15 +383,21 @@ def test_values_that_json_lacks_become_text():
 
 
 fields = st.text(st.sampled_from('ab,\t\n" '), max_size=8).filter(str.strip)
-tables = st.lists(st.tuples(fields, fields, st.sampled_from("01")), min_size=1, max_size=8)
-same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+tables = st.lists(
+    st.tuples(fields, fields, st.sampled_from("01")), min_size=1, max_size=8
+)
+same_folder = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60
+)
 
 
 @same_folder
 @given(tables, st.sampled_from(",;\t"))
 def test_quoted_tables_give_back_what_the_csv_module_wrote(tmp_path, rows, mark):
     text = delimited(rows, HEADER[3:], delimiter=mark, quoting=csv.QUOTE_ALL)
-    assert triples(read_pairs(file_of(tmp_path, text))) == [(*r[:2], int(r[2])) for r in rows]
+    assert triples(read_pairs(file_of(tmp_path, text))) == [
+        (*r[:2], int(r[2])) for r in rows
+    ]
 
 
 @same_folder
@@ -380,7 +408,9 @@ def test_skipping_loses_no_line_of_a_damaged_file(tmp_path, pieces):
     text = HEAD + good + "".join(f"{piece}\n" for piece in pieces) + 'x"\n' + good
     pairs = read_pairs(file_of(tmp_path, text), bad_rows="skip")
     assert pairs.question1[:3] == pairs.question1[-3:] == ["q0", "q1", "q2"]
-    assert pairs.report.rows == len(pairs) + pairs.report.count("bad") + pairs.report.count("empty")
+    assert pairs.report.rows == len(pairs) + pairs.report.count(
+        "bad"
+    ) + pairs.report.count("empty")
 
 
 def peak_memory(function, *arguments):
@@ -413,7 +443,9 @@ def test_a_small_file_that_unpacks_to_much_takes_little_memory(tmp_path, name):
     assert memory < most * times + 1_000_000
 
 
-def test_blank_lines_between_questions_are_counted_and_between_ids_mean_nothing(tmp_path):
+def test_blank_lines_between_questions_are_counted_and_between_ids_mean_nothing(
+    tmp_path,
+):
     (tmp_path / "list").write_text("\nIs it far?\n\n \nWho?\n\n")
     result = read_questions(str(tmp_path / "list"))
     assert (result.questions, result.ids) == (["Is it far?", "Who?"], ["1", "4"])

@@ -57,7 +57,9 @@ def ask(address, path, body=None, **headers):
     headers = {name.replace("_", "-"): value for name, value in headers.items()}
     headers = {"Content-Type": "application/json", **headers}
     ways = {"headers": headers, "timeout": 60}
-    answer = requests.request("GET" if body is None else "POST", address + path, data=data, **ways)
+    answer = requests.request(
+        "GET" if body is None else "POST", address + path, data=data, **ways
+    )
     is_json = answer.headers["Content-Type"] == "application/json"
     return answer.status_code, answer.json() if is_json else answer.text, answer.headers
 
@@ -69,7 +71,9 @@ def post(address, what, **body):
 
 
 def say(address, pair, label):
-    return post(address, "answer", question1=pair[0], question2=pair[1], is_duplicate=label)
+    return post(
+        address, "answer", question1=pair[0], question2=pair[1], is_duplicate=label
+    )
 
 
 def test_answers_are_those_of_the_index(address):
@@ -80,7 +84,9 @@ def test_answers_are_those_of_the_index(address):
         for hit in (hit for hits in expected for hit in hits):
             hit |= {"similarity": round(hit["similarity"], 6)}
         assert post(address, "search", **body)["results"] == expected
-    ((hit,),) = post(address, "search", questions=["how far away"], k=1, threshold=1)["results"]
+    ((hit,),) = post(address, "search", questions=["how far away"], k=1, threshold=1)[
+        "results"
+    ]
     assert not hit["is_duplicate"]
 
     cosine = index.detector.similarity("how", "far")
@@ -88,7 +94,9 @@ def test_answers_are_those_of_the_index(address):
     assert [a["similarity"] for a in answers] == pytest.approx([cosine, 1], abs=1e-6)
     explanation = post(address, "explain", question1="how far", question2="far")
     assert [word["word"] for word in explanation["words1"]] == ["how", "far"]
-    assert explanation["words2"][0]["effect"] is None and explanation["threshold"] == 0.9
+    assert (
+        explanation["words2"][0]["effect"] is None and explanation["threshold"] == 0.9
+    )
 
     groups, table = index.grouped().groups, post(address, "groups", offset=1, limit=2)
     assert [row["id"] for row in table["rows"]] == [str(m.row) for m in groups[0][1:3]]
@@ -104,7 +112,12 @@ def test_changes_are_on_disk_and_those_of_others_are_followed(path):
         {"question": "how far", "id": 1},
     ]
     with running(QuestionIndex.open(path)) as address:
-        changed = {"ids": ["b7", str(2**70), "0", "1"], "added": 2, "replaced": 1, "skipped": 1}
+        changed = {
+            "ids": ["b7", str(2**70), "0", "1"],
+            "added": 2,
+            "replaced": 1,
+            "skipped": 1,
+        }
         assert post(address, "add", questions=new) == changed
         with QuestionIndex.open(path) as other:
             assert {"topic": "rice"} in [entry["columns"] for entry in other.entries]
@@ -134,7 +147,9 @@ def test_what_cannot_be_answered_is_reported_in_a_sentence(address):
         *((422, "search", b, words) for b, words in ((b"{", "body"), (b"[]", "send an object"))),
     ):  # fmt: skip
         got, answer, _ = ask(address, f"/v1/{what}", body)
-        assert got == status and words in answer["detail"] and len(answer["detail"]) < 300
+        assert (
+            got == status and words in answer["detail"] and len(answer["detail"]) < 300
+        )
 
 
 def test_other_hosts_and_sites_are_refused(address):
@@ -156,8 +171,16 @@ def test_other_hosts_and_sites_are_refused(address):
 
 def test_a_key_opens_all_but_the_page_and_health():
     with running(build(), key="sécret", names=["questions.example"]) as address:
-        for sent in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic secret"}):
-            for path, body in (("/metrics", None), ("/v1/info", {}), ("/v1/search", b"{")):
+        for sent in (
+            {},
+            {"Authorization": "Bearer wrong"},
+            {"Authorization": "Basic secret"},
+        ):
+            for path, body in (
+                ("/metrics", None),
+                ("/v1/info", {}),
+                ("/v1/search", b"{"),
+            ):
                 assert ask(address, path, body, **sent)[0] == 401
         for sent in ("Bearer sécret", "Bearer sécret".encode()):
             assert ask(address, "/v1/info", {}, Authorization=sent)[0] == 200
@@ -178,7 +201,9 @@ def test_a_busy_server_answers_that_it_lives(address, monkeypatch):
     monkeypatch.setattr(QuestionIndex, "search", slow)
     with ThreadPoolExecutor() as pool:
         body = {"questions": []}
-        pool.map(lambda k: ask(address, "/v1/search", body), range(api.MOST_WORKING + 1))
+        pool.map(
+            lambda k: ask(address, "/v1/search", body), range(api.MOST_WORKING + 1)
+        )
         try:
             assert all(begun.acquire(timeout=30) for _ in range(api.MOST_WORKING))
             assert ask(address, "/health")[0] == ask(address, "/metrics")[0] == 200
@@ -188,7 +213,9 @@ def test_a_busy_server_answers_that_it_lives(address, monkeypatch):
 
 def test_metrics_count_what_was_asked(address):
     def count(path, status):
-        sample = rf'siamese_request_seconds_count{{path="{path}",status="{status}"}} (\d+)'
+        sample = (
+            rf'siamese_request_seconds_count{{path="{path}",status="{status}"}} (\d+)'
+        )
         match = re.search(sample, ask(address, "/metrics")[1])
         return int(match[1]) if match else 0
 
@@ -223,11 +250,17 @@ def test_a_server_that_is_killed_has_lost_no_answered_change(path):
         try:
             address = re.search(r"http://[\d.:]+", server.stdout.readline())[0]
             for n in range(9):
-                post(address, "add", questions=[{"question": f"rice {n}", "id": f"new {n}"}])
+                post(
+                    address,
+                    "add",
+                    questions=[{"question": f"rice {n}", "id": f"new {n}"}],
+                )
         finally:
             server.kill()
     with QuestionIndex.open(path) as index:
-        assert {entry["id"] for entry in index.entries} >= {f"new {n}" for n in range(9)}
+        assert {entry["id"] for entry in index.entries} >= {
+            f"new {n}" for n in range(9)
+        }
 
 
 def test_pairs_are_asked_about_until_their_answers_fit_the_threshold():
@@ -241,7 +274,9 @@ def test_pairs_are_asked_about_until_their_answers_fit_the_threshold():
             if len(asked) == 4:  # skipped
                 continue
             told = say(address, asked[-1], bool(detector.similarity(*asked[-1]) > 0.9))
-            assert told["stored"] == 1 and told["answers"] == len(asked) - (len(asked) > 4)
+            assert told["stored"] == 1 and told["answers"] == len(asked) - (
+                len(asked) > 4
+            )
         assert told["fitted"] and told["threshold"] == index.detector.threshold
         assert say(address, (asked[-1][0], "not there"), True)["stored"] == 0
 
@@ -273,7 +308,9 @@ def test_an_answer_replaces_only_the_one_that_its_sender_knows():
         for later, before in ((False, None), (None, False)):
             body = {**pair, "is_duplicate": later, "before": before}
             status, told, _ = ask(address, "/v1/answer", body)
-            assert status == 409 and "Another person answered duplicates" in told["detail"]
+            assert (
+                status == 409 and "Another person answered duplicates" in told["detail"]
+            )
         told = post(address, "answer", **pair, is_duplicate=None, before=True)
         assert told["answers"] == 0 and told["stored"] == 1
 
@@ -290,11 +327,15 @@ def test_no_check_of_the_fuzzer_fails(key, tmp_path, monkeypatch, capsys):
 
     monkeypatch.chdir(tmp_path)
     options = {"ids": range(50), "columns": [{"topic": "rice"}] * 50}
-    index = QuestionIndex.build(make_detector(threshold=0.9), random_questions(50), **options)
+    index = QuestionIndex.build(
+        make_detector(threshold=0.9), random_questions(50), **options
+    )
     with running(index, key=key) as address:
         command = ["run", f"{address}/openapi.json", *OPTIONS.split()]
         # What a key does not change is covered once.
-        command += ["-H", f"Authorization: Bearer {key}"] if key else ["--phases", "fuzzing"]
+        command += (
+            ["-H", f"Authorization: Bearer {key}"] if key else ["--phases", "fuzzing"]
+        )
         with pytest.raises(SystemExit) as ended:
             schemathesis(command)
     shown = capsys.readouterr().out
@@ -311,7 +352,9 @@ def test_what_it_copies_is_there_and_what_it_runs_is_a_command_of_a_user_without
 
     root = Path(__file__).parents[2]
     text = (root / "docker" / "Dockerfile").read_text("utf-8")
-    ignored = (root / "docker" / "Dockerfile.dockerignore").read_text("utf-8").splitlines()
+    ignored = (
+        (root / "docker" / "Dockerfile.dockerignore").read_text("utf-8").splitlines()
+    )
     copied = {source for line in words("COPY") for source in line.split()[:-1]}
     assert copied == {line[1:] for line in ignored if line.startswith("!")}
     assert all((root / name).exists() for name in copied)
@@ -334,7 +377,10 @@ def test_searches_are_answered_while_changes_wait_for_another_process(path):
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("begin immediate")
             waiting = [pool.submit(ask, served, *change) for change in changes.items()]
-            waiting += [pool.submit(ask, served, "/v1/add", changes["/v1/add"]) for _ in range(8)]
+            waiting += [
+                pool.submit(ask, served, "/v1/add", changes["/v1/add"])
+                for _ in range(8)
+            ]
             for _ in range(3):
                 status, answer, _ = ask(served, "/v1/search", ask_for)
                 assert status == 200 and len(answer["results"][0]) == 3
@@ -359,7 +405,11 @@ def test_an_index_exchanged_or_removed_under_the_server_is_followed_or_said(path
             "cook",
         }
         path.rename(new)
-        for name, sent in (("search", body), ("info", {}), ("groups", {"offset": 0, "limit": 1})):
+        for name, sent in (
+            ("search", body),
+            ("info", {}),
+            ("groups", {"offset": 0, "limit": 1}),
+        ):
             status, answer, _ = ask(served, f"/v1/{name}", sent)
             assert status == 503 and "removed" in answer["detail"]
         assert ask(served, "/health")[0] == 200

@@ -36,7 +36,11 @@ def served(request):
 @pytest.mark.slow
 def test_the_page_in_a_browser(served, browser, tmp_path):
     address, width, index = served
-    view, requests, errors = browser.new_page(viewport={"width": width, "height": 900}), [], []
+    view, requests, errors = (
+        browser.new_page(viewport={"width": width, "height": 900}),
+        [],
+        [],
+    )
     view.on("request", lambda request: requests.append(request.url))
     view.on("pageerror", lambda error: errors.append(str(error)))
     view.on("dialog", lambda dialog: errors.append(dialog.message))
@@ -60,7 +64,9 @@ def test_the_page_in_a_browser(served, browser, tmp_path):
     assert badges == ["duplicate" if hit.is_duplicate else "different" for hit in hits]
     view.get_by_label("A new question").fill(HARMFUL)
     first = view.locator("#hits > li").first
-    expect(first).to_contain_text(r"far is <img src=x onerror=alert(1)> \u001b[31m \u202e ?")
+    expect(first).to_contain_text(
+        r"far is <img src=x onerror=alert(1)> \u001b[31m \u202e ?"
+    )
     expect(first).to_contain_text(f'of: {{"name":"li"}} · post: {2**62}')
     chosen = float(view.get_by_label("Threshold").input_value())
     assert chosen == pytest.approx(float(own), abs=1e-3)
@@ -91,8 +97,13 @@ def test_the_page_in_a_browser(served, browser, tmp_path):
     with view.expect_download() as download:
         view.get_by_role("button", name="Download CSV").click()
     lines = download.value.path().read_bytes().decode().split("\r\n")
-    total = int(re.search(r"of (\d+) questions", view.locator("#grouped").inner_text())[1])
-    assert lines[0] == "group,keep,similarity,same_text,id,question" and len(lines) == total + 2
+    total = int(
+        re.search(r"of (\d+) questions", view.locator("#grouped").inner_text())[1]
+    )
+    assert (
+        lines[0] == "group,keep,similarity,same_text,id,question"
+        and len(lines) == total + 2
+    )
     fits()
 
     view.get_by_role("tab", name="Label").click()
@@ -100,7 +111,9 @@ def test_the_page_in_a_browser(served, browser, tmp_path):
     before, shown = int(view.locator("#told").inner_text().split()[0]), []
     for place, button in enumerate(("Yes", "No", "Undo", "Skip")):
         expect(view.locator("#one")).not_to_be_empty()
-        shown.append((view.locator("#one").inner_text(), view.locator("#two").inner_text()))
+        shown.append(
+            (view.locator("#one").inner_text(), view.locator("#two").inner_text())
+        )
         if place < 2:
             view.keyboard.press(button[0].lower())
         else:
@@ -116,5 +129,7 @@ def test_the_page_in_a_browser(served, browser, tmp_path):
     expect(view.locator("#paths .card").first).to_contain_text("/v1/similarity")
     fits()
     assert view.screenshot(path=str(tmp_path / "page.png")).startswith(b"\x89PNG")
-    assert not errors and all(url.startswith((address, "data:", "blob:")) for url in requests)
+    assert not errors and all(
+        url.startswith((address, "data:", "blob:")) for url in requests
+    )
     view.close()

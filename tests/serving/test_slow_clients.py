@@ -20,7 +20,9 @@ import requests
 from fastapi import Response
 from running import running
 
-HEAD = b"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+HEAD = (
+    b"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+)
 BODY = json.dumps({"questions": ["how far"], "k": 1}).encode()
 JSON = {"Content-Type": "application/json"}
 SHORT = 0.3  # seconds that the servers of these tests wait
@@ -54,7 +56,9 @@ def connected(address, number=1):
     where = urlsplit(address)
     with contextlib.ExitStack() as stack:
         yield [
-            stack.enter_context(socket.create_connection((where.hostname, where.port), 30))
+            stack.enter_context(
+                socket.create_connection((where.hostname, where.port), 30)
+            )
             for _ in range(number)
         ]
 
@@ -115,20 +119,29 @@ def test_unfinished_bodies_take_nobodys_place():
         assert answer.status_code == 200 and len(answer.json()["results"][0]) == 1
 
 
-def test_large_unfinished_bodies_fill_no_memory_and_let_small_requests_through(monkeypatch):
+def test_large_unfinished_bodies_fill_no_memory_and_let_small_requests_through(
+    monkeypatch,
+):
     monkeypatch.setattr("siamese.serving.gate.MOST_HELD", 1 << 20)
     large = HEAD + b"Content-Length: 8000000\r\n\r\n" + b" " * 700_000
     with running(build()) as address, connected(address, 4) as connections:
         for connection in connections:
             connection.sendall(large)
-        answered, _, _ = select.select(connections, [], [], 5)  # half of what a body has
+        answered, _, _ = select.select(
+            connections, [], [], 5
+        )  # half of what a body has
         assert answered and answered[0].recv(99).startswith(b"HTTP/1.1 503")
         assert requests.post(f"{address}/v1/search", BODY, timeout=30, headers=JSON).ok
 
 
 def test_a_whole_request_in_slow_parts_is_answered(address):
     with connected(address) as (connection,):
-        for part in (HEAD, b"Content-Length: %d\r\n\r\n" % len(BODY), BODY[:9], BODY[9:]):
+        for part in (
+            HEAD,
+            b"Content-Length: %d\r\n\r\n" % len(BODY),
+            BODY[:9],
+            BODY[9:],
+        ):
             connection.sendall(part)
             time.sleep(SHORT / 8)
         assert connection.recv(99).startswith(b"HTTP/1.1 200")
@@ -142,9 +155,14 @@ def test_a_declared_length_beyond_the_limit_is_refused_before_it_is_sent(address
 
 def test_who_never_takes_an_answer_is_dropped(monkeypatch):
     whole = 50_000_000
-    monkeypatch.setattr("siamese.serving.api.answered", lambda values: Response(b" " * whole))
+    monkeypatch.setattr(
+        "siamese.serving.api.answered", lambda values: Response(b" " * whole)
+    )
     request = HEAD + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY
-    with running(build(), patience=SHORT) as address, connected(address) as (connection,):
+    with (
+        running(build(), patience=SHORT) as address,
+        connected(address) as (connection,),
+    ):
         connection.sendall(request)
         time.sleep(8 * SHORT)
         taken = 0

@@ -50,7 +50,9 @@ def states(code):
 
 
 @pytest.mark.slow
-def test_an_import_adds_a_finder_trax_two_filters_of_warnings_and_training_nothing(tmp_path):
+def test_an_import_adds_a_finder_trax_two_filters_of_warnings_and_training_nothing(
+    tmp_path,
+):
     (plain,) = states("import jax; jax.numpy.zeros(3) + 1; print(json.dumps(state()))")
     ours, before, after = states(f"""
 import siamese, jax
@@ -120,7 +122,9 @@ def test_a_command_keeps_memory_and_compiled_programs(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_compile_cache_stays_where_the_user_has_put_it_and_below_its_limit(tmp_path):
+def test_the_compile_cache_stays_where_the_user_has_put_it_and_below_its_limit(
+    tmp_path,
+):
     cache = tmp_path / "siamese" / "xla"
     cache.mkdir(parents=True)
     for age in range(4):
@@ -188,7 +192,10 @@ def test_a_failure_keeps_the_old_and_leaves_nothing(tmp_path, monkeypatch, call)
         patch.setattr(os, call, failing)
         with pytest.raises(DataError, match=r"a: the disk is full\. Free some space"):
             write_text_atomically(tmp_path / "a", "new", overwrite=True)
-    with pytest.raises(ZeroDivisionError), open_atomically(tmp_path / "a", overwrite=True) as file:
+    with (
+        pytest.raises(ZeroDivisionError),
+        open_atomically(tmp_path / "a", overwrite=True) as file,
+    ):
         file.write(b"half")
         raise ZeroDivisionError
     assert os.listdir(tmp_path) == ["a"] and (tmp_path / "a").read_text() == "old"
@@ -197,13 +204,19 @@ def test_a_failure_keeps_the_old_and_leaves_nothing(tmp_path, monkeypatch, call)
 @pytest.mark.parametrize("kind", [DataError, CheckpointError])
 def test_each_system_error_has_a_sentence(tmp_path, kind):
     (tmp_path / "file").touch()
-    words = {"no/a": "does not exist", "": "is a directory", "file/a": "part of the path is a file"}
+    words = {
+        "no/a": "does not exist",
+        "": "is a directory",
+        "file/a": "part of the path is a file",
+    }
     for name, sentence in words.items():
         with pytest.raises(kind, match=sentence):
             write_text_atomically(tmp_path / name, "", kind, overwrite=True)
 
 
-def test_writers_wait_for_each_other_and_the_rest_of_a_killed_one_is_overwritten(tmp_path):
+def test_writers_wait_for_each_other_and_the_rest_of_a_killed_one_is_overwritten(
+    tmp_path,
+):
     program = (
         "import sys; from siamese.system import files as atomic\n"
         "with atomic.open_atomically(sys.argv[1], overwrite=True) as file:\n"
@@ -224,6 +237,8 @@ def test_writers_wait_for_each_other_and_the_rest_of_a_killed_one_is_overwritten
     texts = [letter * 100_000 for letter in "abcdefgh"] * 3
     with ThreadPool(8) as threads:
         threads.map(
-            lambda text: write_text_atomically(path, text, overwrite=True), texts, chunksize=1
+            lambda text: write_text_atomically(path, text, overwrite=True),
+            texts,
+            chunksize=1,
         )
     assert os.listdir(tmp_path) == ["file"] and path.read_text() in texts

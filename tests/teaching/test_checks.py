@@ -9,7 +9,15 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from exercise_answers import CHECKS, EDITION_2022, RIGHT, WRONG, answer, changed, defined
+from exercise_answers import (
+    CHECKS,
+    EDITION_2022,
+    RIGHT,
+    WRONG,
+    answer,
+    changed,
+    defined,
+)
 from stock_trax import COURSE, OF_2020
 from stock_trax import RIGHT as OF_2021
 
@@ -19,18 +27,29 @@ from siamese.teaching.checks.results import Fault, same
 from siamese.teaching.checks.submission import Watched
 
 # Trax builds and compiles models for each.
-SLOW = {"normalize", "shared_towers", "Siamese", "TripletLossFn", "train_model", "symmetric_loss"}
+SLOW = {
+    "normalize",
+    "shared_towers",
+    "Siamese",
+    "TripletLossFn",
+    "train_model",
+    "symmetric_loss",
+}
 
 
 def parameters(table):
     return [
-        pytest.param(name, row, id=f"{name}-{i}", marks=pytest.mark.slow if name in SLOW else ())
+        pytest.param(
+            name, row, id=f"{name}-{i}", marks=pytest.mark.slow if name in SLOW else ()
+        )
         for name, rows in table.items()
         for i, row in enumerate(rows)
     ]
 
 
-each = pytest.mark.parametrize(("name", "_"), parameters({name: [0] for name in CHECKS}))
+each = pytest.mark.parametrize(
+    ("name", "_"), parameters({name: [0] for name in CHECKS})
+)
 
 
 @each
@@ -38,7 +57,9 @@ def test_the_solution_scores_full(name, _, capsys):
     score = CHECKS[name](changed(name))
     assert score.points == score.out_of >= 5 and not score.failures, score
     assert checks.OUT_OF.get(name, score.out_of) == score.out_of
-    assert capsys.readouterr().out.startswith(f"✓ {name}: {score.out_of} of {score.out_of}")
+    assert capsys.readouterr().out.startswith(
+        f"✓ {name}: {score.out_of} of {score.out_of}"
+    )
 
 
 @pytest.mark.parametrize(("name", "row"), parameters(WRONG))
@@ -70,8 +91,12 @@ def test_two_habits_of_the_course_cost_one_case_each_and_the_hint_says_so():
     assert failure.case.startswith("a last batch that is short")
     assert "The course's own loop takes full batches only" in failure.case
     (failure,) = checks.check_predict(COURSE["predict"]).failures
-    assert failure.case == "the inputs stay as they are" and "defaultdict" in failure.hint
-    assert failure.actual == "vocab is changed" and "this costs one case" in failure.hint
+    assert (
+        failure.case == "the inputs stay as they are" and "defaultdict" in failure.hint
+    )
+    assert (
+        failure.actual == "vocab is changed" and "this costs one case" in failure.hint
+    )
 
 
 TURNED = "(v1, v2.T)", "(v2, v1.T)"
@@ -83,7 +108,10 @@ def test_each_editions_loss_is_right_and_has_its_name():
         ((), "the Trax edition of 2023"),
         (EDITION_2022, "the Trax editions of 2020 to 2022"),
         (TURNED, "the TensorFlow edition: this is V2 V1^T: in Trax rows belong to v1"),
-        ((*TURNED, "fastnp.where(masked, -2.0, scores)", "(scores - 2.0 * masked)"), "takes 2 off"),
+        (
+            (*TURNED, "fastnp.where(masked, -2.0, scores)", "(scores - 2.0 * masked)"),
+            "takes 2 off",
+        ),
     ):
         score = CHECKS["TripletLossFn"](changed("TripletLossFn", *edits))
         assert score.full and words in score.note and score.note in str(score)
@@ -97,12 +125,16 @@ def test_both_answers_of_the_forum_are_right_and_told_apart():
     check = CHECKS["symmetric_loss"]
     assert "what the asker" in check(averaged).note
     assert "what the mentor in the forum answered" in check(added).note
-    assert [failure.case for failure in check.score(mixed).failures] == ["a larger margin"]
+    assert [failure.case for failure in check.score(mixed).failures] == [
+        "a larger margin"
+    ]
 
 
 def test_predict_takes_the_signature_of_the_tensorflow_edition():
     def predict(question1, question2, threshold, model, verbose=False):
-        batches = [(([question1], [question2]), None)]  # as a tf.data.Dataset gives them
+        batches = [
+            (([question1], [question2]), None)
+        ]  # as a tf.data.Dataset gives them
         v1, v2 = np.split(model.predict(batches, verbose=0), 2, axis=1)
         if verbose:
             print(question1, question2)
@@ -113,7 +145,9 @@ def test_predict_takes_the_signature_of_the_tensorflow_edition():
 
 @pytest.mark.slow
 @pytest.mark.tensorflow
-@pytest.mark.skipif(find_spec("tensorflow") is None, reason="needs TensorFlow: make tensorflow")
+@pytest.mark.skipif(
+    find_spec("tensorflow") is None, reason="needs TensorFlow: make tensorflow"
+)
 def test_the_loss_may_be_written_in_tensorflow():
     import tensorflow as tf
 
@@ -134,7 +168,11 @@ def wrong_results(name):
     """(sentence, form, function, results) of each mistake of an exercise."""
     check, table = CHECKS[name], []
     empty = type(check.table[0])("")
-    cases = [(empty, check.trace)] if check.trace else [(case, None) for case in check.table]
+    cases = (
+        [(empty, check.trace)]
+        if check.trace
+        else [(case, None) for case in check.table]
+    )
 
     def results(fn):
         watched = Watched(fn)
@@ -161,14 +199,18 @@ def test_no_two_sentences_of_a_table_have_the_same_results(name, _):
 
 def test_each_form_of_the_tables_makes_a_mistake_in_some_exercise():
     forms = {form for name in CHECKS for _, form, *_ in wrong_results(name)}
-    idle = [row for check in CHECKS.values() for row in check.rows if row[1] not in forms]
+    idle = [
+        row for check in CHECKS.values() for row in check.rows if row[1] not in forms
+    ]
     assert not idle
 
 
 @pytest.mark.parametrize("name", [name for name in CHECKS if name not in SLOW])
 def test_each_mistake_of_the_tables_is_named(name):
     table = wrong_results(name)
-    ends = [row for row in table if not all(isinstance(result, Fault) for result in row[3])]
+    ends = [
+        row for row in table if not all(isinstance(result, Fault) for result in row[3])
+    ]
     for sentence, form, fn, _ in random.Random(1).sample(ends, min(len(ends), 5)):
         assert CHECKS[name].score(fn).failures[0].hint == sentence, form
 
@@ -197,7 +239,9 @@ def test_points_are_the_cases_passed(check, capsys):
 
 
 def written(body):
-    return defined("triplet_loss", f"def triplet_loss(s_ap, s_an, margin):\n    {body}\n")
+    return defined(
+        "triplet_loss", f"def triplet_loss(s_ap, s_an, margin):\n    {body}\n"
+    )
 
 
 def test_what_is_not_written_has_no_points_and_says_so(check, capsys):
@@ -210,7 +254,9 @@ def test_what_is_not_written_has_no_points_and_says_so(check, capsys):
     ):
         score = check(written(body))
         assert (score.points, score.out_of, score.written) == (0, 7, False)
-        assert capsys.readouterr().out.startswith("exercise triplet_loss is not written yet")
+        assert capsys.readouterr().out.startswith(
+            "exercise triplet_loss is not written yet"
+        )
 
 
 def test_none_in_proper_code_is_not_a_blank(check):
@@ -228,7 +274,10 @@ def test_the_librarys_own_functions_are_no_answer(capsys):
     checks.check_data_generator(siamese.data_generator)
     assert "not written yet (this is the function of siamese" in capsys.readouterr().out
     checks.check_mean_negative(3)
-    assert "not written yet (mean_negative is not a function but int" in capsys.readouterr().out
+    assert (
+        "not written yet (mean_negative is not a function but int"
+        in capsys.readouterr().out
+    )
 
 
 @pytest.mark.parametrize(
@@ -240,9 +289,15 @@ def test_the_librarys_own_functions_are_no_answer(capsys):
         ("return np.zeros((2, 2, 2))", "shape (2, 2, 2)"),
         ("return margin * s_ap * s_an * float('nan')", "division by zero"),
         ("raise ValueError('x' * 10**6)", "ValueError: xxx"),
-        ("return triplet_loss(s_ap)", "the exercise asks for triplet_loss(s_ap, s_an, margin)"),
+        (
+            "return triplet_loss(s_ap)",
+            "the exercise asks for triplet_loss(s_ap, s_an, margin)",
+        ),
         ("return s_ap.came", "in line 2: return s_ap.came\n  ✗ and the same in 5 more"),
-        ("return range(object())", "in line 2: return range(object())\n  ✗ and the same in 5 more"),
+        (
+            "return range(object())",
+            "in line 2: return range(object())\n  ✗ and the same in 5 more",
+        ),
     ],
 )
 def test_whatever_a_function_does_is_a_failed_case(check, statement, words):
@@ -285,11 +340,16 @@ def test_keyboard_interrupt_gets_through(check):
         check.score(interrupted)
 
 
-def test_an_exercise_has_three_hints_and_its_solution_after_three_tries(monkeypatch, capsys):
+def test_an_exercise_has_three_hints_and_its_solution_after_three_tries(
+    monkeypatch, capsys
+):
     for check, counter in itertools.product(CHECKS.values(), ("failed", "hinted")):
         monkeypatch.setattr(check, counter, 0)
     names = [name for exercises in checks.EXERCISES.values() for name in exercises]
-    assert sorted(checks.EXERCISES) == [*range(1, 9)] and len(names) == len(set(names)) == 20
+    assert (
+        sorted(checks.EXERCISES) == [*range(1, 9)]
+        and len(names) == len(set(names)) == 20
+    )
     for _ in range(3):
         checks.solution("mean_negative")
         assert "opens after" in capsys.readouterr().out.splitlines()[-1]
@@ -301,8 +361,12 @@ def test_an_exercise_has_three_hints_and_its_solution_after_three_tries(monkeypa
         assert CHECKS[name].seconds >= 20  # JAX compiles
         for show in (checks.solution, *[checks.hint] * 4, checks.solution):
             show(name)
-        closed, first, second, third, again, *solution = capsys.readouterr().out.splitlines()
-        assert "opens after 3 tries" in closed and solution[0].startswith(f"def {name}(")
+        closed, first, second, third, again, *solution = (
+            capsys.readouterr().out.splitlines()
+        )
+        assert "opens after 3 tries" in closed and solution[0].startswith(
+            f"def {name}("
+        )
         assert len({first, second, third}) == 3 and third == again
         assert first.startswith("1 of 3: ") and third.startswith("3 of 3: ")
 

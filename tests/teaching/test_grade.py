@@ -105,7 +105,10 @@ def test_notebooks_of_this_repository_files_that_are_none_and_pages(marks):
     rows = rows_of(marks)
     assert (rows["solution"]["total"], rows["solution"]["remarks"]) == ("20.0", "")
     assert rows["old"]["accuracy_at"] == "10.0"
-    for student, words in ("damaged", "it is no notebook"), ("other", "it defines none of the"):
+    for student, words in (
+        ("damaged", "it is no notebook"),
+        ("other", "it defines none of the"),
+    ):
         assert (rows[student]["out_of"], rows[student]["notebook"]) == ("0.0", "")
         assert f"not graded: DataError: {words}" in rows[student]["remarks"]
 
@@ -122,10 +125,22 @@ def test_a_killed_run_leaves_no_kernel_and_goes_on_where_it_was(tmp_path):
     folder, out = tmp_path / "in", tmp_path / "out"
     hand_in(folder / "=anna" / "x.ipynb", FIRST, SECOND)
     hand_in(folder / "ben" / "x.ipynb", FIRST, "while True: pass")
-    command = [sys.executable, "-m", "siamese.cli", "grade", str(folder), "--out", str(out)]
+    command = [
+        sys.executable,
+        "-m",
+        "siamese.cli",
+        "grade",
+        str(folder),
+        "--out",
+        str(out),
+    ]
     running = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(ROOT)})
     try:
-        until(lambda: (out / "grades.csv").exists() and psutil.Process(running.pid).children())
+        until(
+            lambda: (
+                (out / "grades.csv").exists() and psutil.Process(running.pid).children()
+            )
+        )
         kernels = psutil.Process(running.pid).children(recursive=True)
     finally:
         running.kill()
@@ -170,7 +185,9 @@ EMPTY_ROW = "," * (len(COLUMNS) - 1)
         pytest.param("name,points\nanna,3\n", id="other columns"),
         pytest.param(f"{HEADER},seen\n", id="a column more"),
         pytest.param(f"{HEADER}\n{EMPTY_ROW},yes\n", id="a cell more"),
-        pytest.param(f"\ufeff{HEADER}\n{EMPTY_ROW}\n", id="of another folder, as Excel writes it"),
+        pytest.param(
+            f"\ufeff{HEADER}\n{EMPTY_ROW}\n", id="of another folder, as Excel writes it"
+        ),
     ],
 )
 def test_another_table_is_refused_and_stays(tmp_path, table):

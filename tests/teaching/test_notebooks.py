@@ -22,8 +22,14 @@ from notebooks import build  # noqa: E402
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 SOURCES = sorted((NOTEBOOKS / "src").glob("*.py"))
-TABLE = (NOTEBOOKS.parent / "benchmarks/results/which_loss.md").read_text("utf-8").split("\n")
-names = pytest.mark.parametrize("source", SOURCES, ids=[path.stem[:2] for path in SOURCES])
+TABLE = (
+    (NOTEBOOKS.parent / "benchmarks/results/which_loss.md")
+    .read_text("utf-8")
+    .split("\n")
+)
+names = pytest.mark.parametrize(
+    "source", SOURCES, ids=[path.stem[:2] for path in SOURCES]
+)
 
 
 def read(folder, source):
@@ -39,7 +45,12 @@ def code_of(notebook):
 
 
 def nbgrader(name, *, solution, **points):
-    kind = {"grade": bool(points), "locked": not solution, "solution": solution, "task": False}
+    kind = {
+        "grade": bool(points),
+        "locked": not solution,
+        "solution": solution,
+        "task": False,
+    }
     return {"grade_id": name, "schema_version": 3, **kind, **points}
 
 
@@ -53,11 +64,21 @@ def test_a_student_gets_the_blanks_and_a_teacher_the_solutions_with_full_marks(s
         blank, solved = cell(student, name), cell(solution, name)
         blanks = r"(?s)### START CODE HERE\n.*\bNone\b.*### END CODE HERE"
         assert re.search(blanks, blank.source)
-        assert "### BEGIN SOLUTION" in solved.source and "### END SOLUTION" in solved.source
+        assert (
+            "### BEGIN SOLUTION" in solved.source
+            and "### END SOLUTION" in solved.source
+        )
         graded = cell(solution, f"check-{name}")
         assert f"checks.{check.__name__}({name})" in graded.source
-        assert float(graded.outputs[-1].data["text/plain"]) == graded.metadata.nbgrader.points
-        assert blank.metadata.nbgrader == solved.metadata.nbgrader == nbgrader(name, solution=True)
+        assert (
+            float(graded.outputs[-1].data["text/plain"])
+            == graded.metadata.nbgrader.points
+        )
+        assert (
+            blank.metadata.nbgrader
+            == solved.metadata.nbgrader
+            == nbgrader(name, solution=True)
+        )
         expected = nbgrader(f"check_{name}", solution=False, points=10)
         assert cell(student, f"check-{name}").metadata.nbgrader == expected
     assert not re.search("BEGIN SOLUTION|BLANK", code_of(student))
@@ -65,11 +86,16 @@ def test_a_student_gets_the_blanks_and_a_teacher_the_solutions_with_full_marks(s
     for notebook in (student, solution):
         folded = [c.metadata for c in notebook.cells if "cellView" in c.metadata]
         assert all(metadata.jupyter.source_hidden for metadata in folded)
-        assert len(folded) == 1 + text.count(" hidden=true")  # the set-up and the pictures
+        assert len(folded) == 1 + text.count(
+            " hidden=true"
+        )  # the set-up and the pictures
         guesses = re.findall(r'^guess\("\w+", (.*?)\)', code_of(notebook), re.M)
         assert [guess == "None" for guess in guesses] == [notebook is student] * 2
     (answer,) = (c for c in student.cells if c.id.startswith("answer-"))
-    assert answer.source == build.EMPTY_ANSWER and "Rubric" in cell(solution, answer.id).source
+    assert (
+        answer.source == build.EMPTY_ANSWER
+        and "Rubric" in cell(solution, answer.id).source
+    )
     name, points = re.search(r' answer="(\w+)" points=(\d)', text).groups()
     expected = nbgrader(f"answer_{name}", solution=True, points=int(points))
     assert answer.metadata.nbgrader == expected | {"grade": True}
@@ -80,23 +106,35 @@ def test_the_setup_cell_lists_every_base_requirement():
     settings.read(NOTEBOOKS.parent / "setup.cfg", encoding="utf-8")
     lines = settings["options"]["install_requires"].split("\n")
     required = {re.match(r"[\w.-]+", line)[0].lower() for line in lines if line}
-    listed = {line.partition("==")[0].lower() for line in build.setup_cell().splitlines()}
+    listed = {
+        line.partition("==")[0].lower() for line in build.setup_cell().splitlines()
+    }
     assert len(required) > 10
     assert required <= listed
 
 
 def test_the_setup_cell_installs_what_a_strange_machine_lacks(monkeypatch):
     there = {"Matplotlib": "3.10.0", "jax": "0.7.2", "psutil": "5.9.5", "absl_py": "1"}
-    found = [SimpleNamespace(name=name, version=version) for name, version in there.items()]
+    found = [
+        SimpleNamespace(name=name, version=version) for name, version in there.items()
+    ]
     calls = []
     monkeypatch.setattr("importlib.metadata.distributions", lambda: found)
-    monkeypatch.setattr("subprocess.check_call", lambda command: calls.append(command[3:]))
+    monkeypatch.setattr(
+        "subprocess.check_call", lambda command: calls.append(command[3:])
+    )
     exec(build.setup_cell(), {})
     wanted, alone = calls
     names = {requirement.split("==")[0] for requirement in wanted}
-    assert {"jax", "filelock", "safetensors"} <= names  # that jax is too old for siamese
+    assert {
+        "jax",
+        "filelock",
+        "safetensors",
+    } <= names  # that jax is too old for siamese
     pins = build.PINS.read_text().splitlines()
-    assert {requirement for requirement in (*wanted, *alone) if "==" in requirement} <= {*pins}
+    assert {
+        requirement for requirement in (*wanted, *alone) if "==" in requirement
+    } <= {*pins}
     assert not names & {"matplotlib", "psutil", "absl-py"}
     assert "--no-deps" in alone and "trax==1.4.1" in alone and "--no-deps" not in wanted
 
@@ -109,13 +147,18 @@ def test_the_published_address_stands_in_one_place(tmp_path, monkeypatch):
         return [c.source for c in build.read_source(source).cells[:2]]
 
     title, setup = cells(SOURCES[0], "")
-    assert "\nSIAMESE = None" in setup and cells(SOURCES[0], "url =\n") == [title, setup]
+    assert "\nSIAMESE = None" in setup and cells(SOURCES[0], "url =\n") == [
+        title,
+        setup,
+    ]
     assert cells(SOURCES[0], "url = https://elsewhere.org/thing\n")[0] == title
     for source in SOURCES:
         text, setup = cells(source, "url = https://github.com/someone/thing.git/\n")
         assert '\nSIAMESE = "git+https://github.com/someone/thing.git"' in setup
         path = f"notebooks/student/{source.stem}.ipynb"
-        colab = f"https://colab.research.google.com/github/someone/thing/blob/main/{path}"
+        colab = (
+            f"https://colab.research.google.com/github/someone/thing/blob/main/{path}"
+        )
         binder = f"https://mybinder.org/v2/gh/someone/thing/main?labpath={path}"
         links = f"[Open in Colab]({colab}) · [Open in Binder]({binder})"
         assert text.endswith(f"\n\n{links}") and (NOTEBOOKS.parent / path).exists()
@@ -125,7 +168,10 @@ def test_a_changed_source_is_told(tmp_path):
     copied = tmp_path / SOURCES[3].name
     copied.write_text(SOURCES[3].read_text("utf-8").replace("import", "import  "))
     reports = build.stale(copied)
-    assert [line.split()[0].split("/")[1] for line in reports] == ["solution", "student"]
+    assert [line.split()[0].split("/")[1] for line in reports] == [
+        "solution",
+        "student",
+    ]
 
 
 def test_outputs_stay_where_no_code_has_changed():
@@ -139,14 +185,19 @@ def test_outputs_stay_where_no_code_has_changed():
     assert build.with_outputs(notebook, path) is None
 
 
-@pytest.mark.parametrize(("name", "text"), [("stdout", "<object at 0x7f>"), ("stderr", "x")])
+@pytest.mark.parametrize(
+    ("name", "text"), [("stdout", "<object at 0x7f>"), ("stderr", "x")]
+)
 def test_an_output_of_this_machine_only_is_refused(name, text):
     cell = nbformat.v4.new_code_cell("print(object())")
     with pytest.raises(ValueError, match=r" at 0x|writes to stderr"):
-        build._refuse_leaks(cell, nbformat.v4.new_output("stream", name=name, text=text))
+        build._refuse_leaks(
+            cell, nbformat.v4.new_output("stream", name=name, text=text)
+        )
 
 
-# Runs notebooks with short training of small models, in forks of a process that has Trax imported.
+# Runs notebooks with short training of small models, in forks of a process that has
+# Trax imported.
 RUN = r"""
 import json, os, re, sys
 SMALLER = (
@@ -191,7 +242,9 @@ def printed_by_students(tmp_path_factory):
     """Stem of a notebook -> what its student edition prints, as it is handed out."""
     folder = tmp_path_factory.mktemp("students")
     paths = [str(NOTEBOOKS / "student" / f"{path.stem}.ipynb") for path in SOURCES]
-    path = os.pathsep.join(map(str, (NOTEBOOKS.parent, NOTEBOOKS.parent / "tests" / "helpers")))
+    path = os.pathsep.join(
+        map(str, (NOTEBOOKS.parent, NOTEBOOKS.parent / "tests" / "helpers"))
+    )
     env = {**os.environ, **COMPILED, "PYTHONPATH": path, "MPLBACKEND": "agg"}
     subprocess.run([sys.executable, "-c", RUN, *paths], env=env, cwd=folder, check=True)
     return {path.stem: path.read_text("utf-8") for path in folder.glob("*.txt")}
@@ -199,12 +252,15 @@ def printed_by_students(tmp_path_factory):
 
 @pytest.mark.slow
 @names
-def test_a_students_notebook_runs_to_its_end_alone_and_has_no_points(source, printed_by_students):
+def test_a_students_notebook_runs_to_its_end_alone_and_has_no_points(
+    source, printed_by_students
+):
     printed = printed_by_students[source.stem]
     assert "ERROR in cell" not in printed and "Traceback" not in printed, printed
     checks = EXERCISES[int(source.stem[:2])]
     assert re.findall(r"^MARK (.+)$", printed, re.M) == ["0.0"] * len(checks)
-    # Cells that need an answer wait, the cells below them have run, and no file is left.
+    # Cells that need an answer wait, the cells below them have run, and no file is
+    # left.
     assert "First write " in printed and "Write your guess in place of None." in printed
     assert printed.endswith("END []\n")
 
@@ -215,20 +271,26 @@ PUBLISHED = {"0.691", "0.623"}
 
 def outputs(notebook):
     results = [o for c in notebook.cells for o in c.get("outputs", ())]
-    return "\n".join(o.get("text") or o.get("data", {}).get("text/plain", "") for o in results)
+    return "\n".join(
+        o.get("text") or o.get("data", {}).get("text/plain", "") for o in results
+    )
 
 
 @names
 def test_the_figures_in_the_text_are_those_of_the_cells(source):
     notebook = read("solution", source)
     number = r"-?\d+\.\d+(?![\d.])"
-    cells = {*map(float, re.findall(number, f"{code_of(notebook)}\n{outputs(notebook)}"))}
+    cells = {
+        *map(float, re.findall(number, f"{code_of(notebook)}\n{outputs(notebook)}"))
+    }
     text = "\n".join(c.source for c in notebook.cells if c.cell_type == "markdown")
     # The benchmark's table stands in the lesson as it is in its file.
     text = "\n".join(line for line in text.split("\n") if line not in TABLE)
     for figure in {*re.findall(number, text.replace("−", "-"))} - PUBLISHED:
         digits = len(figure.split(".")[1])
-        assert float(figure) in {round(value, digits) for value in cells} | cells, figure
+        assert float(figure) in {round(value, digits) for value in cells} | cells, (
+            figure
+        )
 
 
 @names
@@ -243,15 +305,22 @@ def test_a_lesson_has_its_parts(source):
     assert re.findall(r"\*\*Task (\d)", text) == ["1", "2", "3"]
     sections = re.findall(r"^# ## (?!Key points|Appendix)(.+)$", text, re.M)
     minutes = [re.search(r"\((\d+) minutes\)$", section) for section in sections]
-    assert all(minutes) and 40 <= sum(int(match[1]) for match in minutes) <= 100, sections
+    assert all(minutes) and 40 <= sum(int(match[1]) for match in minutes) <= 100, (
+        sections
+    )
     results = [o for c in solution.cells for o in c.get("outputs", ())]
     pictures = [o for o in results if "image/png" in o.get("data", {})]
     assert pictures and all(o.metadata.get("image/png") for o in pictures)
-    assert "is not installed" not in outputs(solution)  # TensorFlow's and Keras' cells have run.
+    assert "is not installed" not in outputs(
+        solution
+    )  # TensorFlow's and Keras' cells have run.
 
 
 def test_the_benchmarks_table_stands_in_the_lesson_and_on_the_page():
     lesson = (NOTEBOOKS / "src" / "07_when_it_goes_wrong.py").read_text("utf-8")
     page = (NOTEBOOKS.parent / "docs" / "topics" / "quality.md").read_text("utf-8")
-    assert len(TABLE) == 2 + 16 + 1 and "{include} ../../benchmarks/results/which_loss.md" in page
+    assert (
+        len(TABLE) == 2 + 16 + 1
+        and "{include} ../../benchmarks/results/which_loss.md" in page
+    )
     assert {f"# {line}" for line in TABLE[:-1]} <= set(lesson.split("\n"))

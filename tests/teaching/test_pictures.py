@@ -19,7 +19,9 @@ from siamese.teaching.plots import plot_losses, plot_scores, plot_similarity_mat
 
 def test_curves_and_histograms_hold_their_numbers_and_leave_the_settings():
     before = dict(plt.rcParams)
-    figure = plot_losses({"training": [(1, 0.5), (2, 0.3)], "validation": [(2, 0.4)]}, margin=0.25)
+    figure = plot_losses(
+        {"training": [(1, 0.5), (2, 0.3)], "validation": [(2, 0.4)]}, margin=0.25
+    )
     lines = {line.get_label(): line.get_xydata() for line in figure.axes[0].lines}
     assert lines["training"].tolist() == [[1, 0.5], [2, 0.3]]
     assert lines["2 × margin: all vectors equal"][:, 1].tolist() == [0.5, 0.5]
@@ -41,15 +43,21 @@ def test_the_closest_negative_of_each_row_has_a_dashed_box():
          [(0, 1), (1, 0)]),
     ):  # fmt: skip
         figure = plot_similarity_matrix(scores, **options)
-        boxes = [p for p in figure.axes[0].patches if p.get_linestyle() == (0, (3, 1.2))]  # dashed
-        places = [(round(box.get_y() + 0.46), round(box.get_x() + 0.46)) for box in boxes]
+        boxes = [
+            p for p in figure.axes[0].patches if p.get_linestyle() == (0, (3, 1.2))
+        ]  # dashed
+        places = [
+            (round(box.get_y() + 0.46), round(box.get_x() + 0.46)) for box in boxes
+        ]
         assert sorted(places) == sorted(expected)
         figure.savefig(io.BytesIO(), format="png")
 
 
 def test_the_drawing_needs_no_network_and_two_of_them_do_not_disturb_each_other():
     text = (resources.files("siamese") / "teaching" / "circle.html").read_text("utf-8")
-    assert len(text.splitlines()) <= 120 and not re.search(r"https?:|src=|import ", text)
+    assert len(text.splitlines()) <= 120 and not re.search(
+        r"https?:|src=|import ", text
+    )
     one, two = (set(re.findall(r"circle-\w+", drag_circle().data)) for _ in range(2))
     assert len(one) == len(two) == 1 and one != two
 

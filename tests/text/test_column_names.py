@@ -35,7 +35,11 @@ def names(text: str) -> list[str]:
 
 @pytest.mark.parametrize("name", names(IDS))
 def test_ids_are_found(name):
-    table = {name: ["A-7", "A-8"], "Subject": ["How far?", "Why?"], "State": ["open", "open"]}
+    table = {
+        name: ["A-7", "A-8"],
+        "Subject": ["How far?", "Why?"],
+        "State": ["open", "open"],
+    }
     questions = read_questions(table)
     assert questions.ids == ["A-7", "A-8"]
     assert questions.columns == [{"State": "open"}] * 2
@@ -46,7 +50,9 @@ def test_ids_are_found(name):
 @pytest.mark.parametrize("mark", [",", ";", "\t"])
 def test_questions_are_found(tmp_path, name, mark):
     path = tmp_path / "list.csv"
-    path.write_text(mark.join(["State", name, "By"]) + "\n" + mark.join(["a", "How far?", "b"]))
+    path.write_text(
+        mark.join(["State", name, "By"]) + "\n" + mark.join(["a", "How far?", "b"])
+    )
     questions = read_questions(path)
     assert questions.questions == ["How far?"]
     assert questions.column == name
@@ -75,13 +81,23 @@ def test_a_likely_column_that_holds_no_ids_is_a_column(values):
 
 @pytest.mark.parametrize("asked", ["ticket-id", "TICKET ID", "TicketID", "Ticket_ID"])
 def test_a_named_column_is_found_whatever_its_marks(asked):
-    table = {"Ticket-ID": ["7"], "Other": ["1"], "Kurz-Text": ["How far?"], "Lang_Text": ["It is."]}
+    table = {
+        "Ticket-ID": ["7"],
+        "Other": ["1"],
+        "Kurz-Text": ["How far?"],
+        "Lang_Text": ["It is."],
+    }
     questions = read_questions(table, id_column=asked, column="kurz text+langtext")
     assert questions.ids == ["7"] and questions.questions == ["How far? It is."]
 
 
 def test_an_exact_name_comes_before_a_like_one():
-    table = {"ticket id": ["7"], "ticket_id": ["8"], "question": ["How far?"], "title_body": ["x"]}
+    table = {
+        "ticket id": ["7"],
+        "ticket_id": ["8"],
+        "question": ["How far?"],
+        "title_body": ["x"],
+    }
     assert read_questions(table, id_column="ticket_id").ids == ["8"]
     table = {"title": ["How far?"], "body": ["It is."], "title_body": ["x"]}
     assert read_questions(table, column="title+body").questions == ["How far? It is."]

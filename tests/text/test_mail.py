@@ -117,7 +117,10 @@ earlier
 
 def texts(table: str) -> list[str]:
     """The texts between the marks of a table, line ends written out."""
-    return [text.replace("\\n", "\n") for text in table.strip().replace("\n", "|").split("|")]
+    return [
+        text.replace("\\n", "\n")
+        for text in table.strip().replace("\n", "|").split("|")
+    ]
 
 
 @pytest.mark.parametrize("greeting", texts(GREETINGS))
@@ -129,7 +132,10 @@ def test_a_greeting_is_left_out(greeting):
 @pytest.mark.parametrize("ending", texts(ENDINGS))
 def test_a_sign_off_and_what_follows_it_are_left_out(ending):
     assert without_mail(f"{Q}\n\n{ending}") == Q
-    assert without_mail(f"{Q}\r\n\r\n{ending}\r\n".replace("\n", "\r\n")).split() == Q.split()
+    assert (
+        without_mail(f"{Q}\r\n\r\n{ending}\r\n".replace("\n", "\r\n")).split()
+        == Q.split()
+    )
 
 
 @pytest.mark.parametrize("quote", QUOTES.strip().split("\n---\n"))
@@ -139,7 +145,9 @@ def test_quoted_mail_is_left_out(quote):
 
 
 def test_an_answer_below_the_quoted_mail_stays():
-    assert without_mail(f"On 1 May 2026 B. Person wrote:\n> earlier\n> text\n\n{Q}") == Q
+    assert (
+        without_mail(f"On 1 May 2026 B. Person wrote:\n> earlier\n> text\n\n{Q}") == Q
+    )
 
 
 def test_a_postscript_stays():
@@ -181,7 +189,16 @@ def test_ordinary_lines_stay(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["Hello,\n\nThanks\nBob", "> \n> \n", "Regards\nBob", "\n\n", "-- \nBob", "", "Hello"]
+    "text",
+    [
+        "Hello,\n\nThanks\nBob",
+        "> \n> \n",
+        "Regards\nBob",
+        "\n\n",
+        "-- \nBob",
+        "",
+        "Hello",
+    ],
 )
 def test_a_text_of_nothing_else_keeps_its_words(text):
     has_words = any(map(str.isalnum, text))
@@ -189,4 +206,7 @@ def test_a_text_of_nothing_else_keeps_its_words(text):
 
 
 def test_lines_quoted_as_a_whole_are_the_text():
-    assert without_mail("> How do I reset\n> my password?") == "How do I reset\nmy password?"
+    assert (
+        without_mail("> How do I reset\n> my password?")
+        == "How do I reset\nmy password?"
+    )

@@ -27,7 +27,9 @@ def body(number: int, rng: random.Random) -> str:
 def table(size: int) -> dict[str, list[str]]:
     rng = random.Random(size)
     return {
-        "title": [f"{' '.join(rng.choices(WORDS, k=4))} {number}" for number in range(size)],
+        "title": [
+            f"{' '.join(rng.choices(WORDS, k=4))} {number}" for number in range(size)
+        ],
         "body": [body(number, rng) for number in range(size)],
     }
 
@@ -59,7 +61,9 @@ def test_a_list_of_twenty_rows_is_left_alone(column):
 def test_a_list_with_few_repeats_is_left_alone(column):
     posts = table(500)
     rng = random.Random(1)
-    posts["body"] = ["\n".join(" ".join(rng.sample(WORDS, 5)) for _ in "ab") for _ in range(495)]
+    posts["body"] = [
+        "\n".join(" ".join(rng.sample(WORDS, 5)) for _ in "ab") for _ in range(495)
+    ]
     posts["body"] += ["My phone is broken.\nExample Ltd"] * 5
     posts = read_questions(posts, column=column)
     assert not posts.repeated and not posts.report.notes
@@ -67,17 +71,24 @@ def test_a_list_with_few_repeats_is_left_alone(column):
 
 def test_a_question_that_many_ask_is_no_repeated_line():
     rng = random.Random(0)
-    bodies = [f"{' '.join(rng.sample(WORDS, 5))}\nExample Ltd, Long Street" for _ in range(200)]
+    bodies = [
+        f"{' '.join(rng.sample(WORDS, 5))}\nExample Ltd, Long Street"
+        for _ in range(200)
+    ]
     bodies += ["I forgot my password.\nExample Ltd, Long Street"] * 9
     repeated = find_repeated(bodies)
     assert list(repeated.lines) == ["example ltd, long street"]
     assert repeated.without(bodies[-1]) == "I forgot my password."
 
 
-TITLES = [f"[Bug][Mobile App][Release {n % 9}] {' '.join(WORDS[n : n + 3])}" for n in range(6)]
+TITLES = [
+    f"[Bug][Mobile App][Release {n % 9}] {' '.join(WORDS[n : n + 3])}" for n in range(6)
+]
 
 
-def test_tags_before_titles_are_left_out_of_a_short_list_that_has_them_in_most_rows(use):
+def test_tags_before_titles_are_left_out_of_a_short_list_that_has_them_in_most_rows(
+    use,
+):
     titles = [
         "the keyboard hides the form",
         "colours are wrong at night",
@@ -86,7 +97,9 @@ def test_tags_before_titles_are_left_out_of_a_short_list_that_has_them_in_most_r
         "sync takes an hour",
         "sounds play twice",
     ]
-    tagged = [f"[Bug][Mobile App][Release {n}] {title}" for n, title in enumerate(titles)]
+    tagged = [
+        f"[Bug][Mobile App][Release {n}] {title}" for n, title in enumerate(titles)
+    ]
     posts = read_questions({"title": tagged})
     assert posts.questions == tagged
     assert posts.compared == titles
@@ -114,7 +127,8 @@ def test_tags_before_titles_are_left_out_of_a_short_list_that_has_them_in_most_r
 def test_what_stands_before_and_after_titles_is_left_out(frame):
     rng = random.Random(2)
     own = [
-        " ".join(rng.choices(["how", "why", "lamp", "door", "key", "red"], k=5)) for _ in range(200)
+        " ".join(rng.choices(["how", "why", "lamp", "door", "key", "red"], k=5))
+        for _ in range(200)
     ]
     titles = [frame.format(text, n=number) for number, text in enumerate(own)]
     posts = read_questions({"title": titles})
@@ -138,7 +152,10 @@ def test_a_text_of_nothing_else_stays():
 
 def test_an_index_leaves_the_same_out_of_additions_and_queries(use, tmp_path):
     posts = read_questions(table(150), column="title+body")
-    options = {"compared": posts.compared, "reading": {"repeated": posts.repeated.to_json()}}
+    options = {
+        "compared": posts.compared,
+        "reading": {"repeated": posts.repeated.to_json()},
+    }
     with QuestionIndex.build(use, posts.questions, path=tmp_path / "a.db", **options):
         pass
     signature = "\nExample Ltd, 12 Long Street\nTel. +49 40 77777"

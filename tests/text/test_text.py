@@ -84,7 +84,10 @@ def test_a_mail_whose_question_begins_at_character_20_000_is_its_question():
     spans = f"<div>{'<span class=x></span>' * 1000}<p>{QUESTION}</p></div>"
     assert min(mail.index(QUESTION), spans.index(QUESTION)) > 20_000
     words = ["how", "do", "i", "reset", "my", "password", "?"]
-    for detector in (DuplicateDetector.pretrained(), make_detector(words=words, folded=True)):
+    for detector in (
+        DuplicateDetector.pretrained(),
+        make_detector(words=words, folded=True),
+    ):
         bare, *others = detector.encode([QUESTION, mail, spans])
         assert all((other == bare).all() for other in others)
         assert detector.cut([mail, spans]) == 0
@@ -124,7 +127,17 @@ def test_what_a_cut_text_has_in_front_decides_its_vector():
 
 
 def test_accents_are_composed_as_unicodedata_does():
-    letters = ["a", "\u01d6", "\ufdfa", "\uac00", "\u1100", "\u0915", "\u0cc6", "\U000110a5", " "]
+    letters = [
+        "a",
+        "\u01d6",
+        "\ufdfa",
+        "\uac00",
+        "\u1100",
+        "\u0915",
+        "\u0cc6",
+        "\U000110a5",
+        " ",
+    ]
     accents = [
         "\u0301",
         "\u0323",
@@ -139,13 +152,16 @@ def test_accents_are_composed_as_unicodedata_does():
     choose = random.Random(0)
     for _ in range(300):
         runs = (
-            choose.choice(letters) + "".join(choose.choices(accents, k=choose.choice([0, 2, 90])))
+            choose.choice(letters)
+            + "".join(choose.choices(accents, k=choose.choice([0, 2, 90])))
             for _ in range(40)
         )
         text = "x" * 1000 + "".join(runs)
         for form in ("NFC", "NFKC"):
             assert normalized(text, form) == unicodedata.normalize(form, text)
-    assert not any(unicodedata.combining(chr(code)) for code in range(0x20000, sys.maxunicode + 1))
+    assert not any(
+        unicodedata.combining(chr(code)) for code in range(0x20000, sys.maxunicode + 1)
+    )
 
 
 def test_what_nobody_sees_or_means_goes_and_text_stays():
@@ -165,28 +181,125 @@ ALIKE = [
 
 
 def test_every_model_but_the_courses_reads_folded_text():
-    words = ["how", "do", "i", "reset", "my", "password", "zürich", "abc", "?", "is", "it", "far"]
-    folding, course = (make_detector(words=words, folded=fold) for fold in (True, False))
+    words = [
+        "how",
+        "do",
+        "i",
+        "reset",
+        "my",
+        "password",
+        "zürich",
+        "abc",
+        "?",
+        "is",
+        "it",
+        "far",
+    ]
+    folding, course = (
+        make_detector(words=words, folded=fold) for fold in (True, False)
+    )
     for one, other in ALIKE:
         assert 1 - 1e-6 < folding.similarity(one, other) <= 1
         assert course.similarity(one, other) < 0.999
         assert folding.unknown_words(other) == []
-    assert folding.without_known_words(["xyzzy plugh", "IT", "ошибка？"]).tolist() == [1, 0, 1]
+    assert folding.without_known_words(["xyzzy plugh", "IT", "ошибка？"]).tolist() == [
+        1,
+        0,
+        1,
+    ]
     assert folding.cut(["it " * 512, "it " * 513, "far"]) == 1
     encode = lambda texts: [[len(t), t.count("A"), 1.0] for t in texts]  # noqa: E731
     lengths = DuplicateDetector.from_encoder(encode)
     assert lengths.similarity("pass\u00adword", "password") == pytest.approx(1)
-    for one, other in (("“A” or ‘b’", "\"A\" or 'b'"), ("A–B — c", "A-B - c"), ("A\x0bb", "A b")):
-        assert lengths.as_read(one) == other == course.as_read(other) != course.as_read(one)
+    for one, other in (
+        ("“A” or ‘b’", "\"A\" or 'b'"),
+        ("A–B — c", "A-B - c"),
+        ("A\x0bb", "A b"),
+    ):
+        assert (
+            lengths.as_read(one)
+            == other
+            == course.as_read(other)
+            != course.as_read(one)
+        )
     assert lengths.similarity("A", "a") < 0.9  # An encoder gets the case as it is.
     assert TrainConfig.preset("lstm").folded and not TrainConfig().folded
 
 
 PIECES = (
-    ["a", "I", "do", "he", "Bob", "can", "not", "gon", "na", "U.S", "Mr", "Dr", "e.g", "x", "10"]
-    + ["'s", "'S", "'m", "'D", "'ll", "'LL", "'Ll", "n't", "N'T", "'re", "'ve", "'t", "'", "''"]
-    + ['"', "``", ",", ":", ".", "...", "?", "!", "(", ")", "[", "]", "{", "}", "<", ">", "-", "--"]
-    + ["_", "/", "+", "$", "&", "*", "#", "@", "%", ";", "^", "=", "~", "|", "\\", "é", "’", "\n"]
+    [
+        "a",
+        "I",
+        "do",
+        "he",
+        "Bob",
+        "can",
+        "not",
+        "gon",
+        "na",
+        "U.S",
+        "Mr",
+        "Dr",
+        "e.g",
+        "x",
+        "10",
+    ]
+    + [
+        "'s",
+        "'S",
+        "'m",
+        "'D",
+        "'ll",
+        "'LL",
+        "'Ll",
+        "n't",
+        "N'T",
+        "'re",
+        "'ve",
+        "'t",
+        "'",
+        "''",
+    ]
+    + [
+        '"',
+        "``",
+        ",",
+        ":",
+        ".",
+        "...",
+        "?",
+        "!",
+        "(",
+        ")",
+        "[",
+        "]",
+        "{",
+        "}",
+        "<",
+        ">",
+        "-",
+        "--",
+    ]
+    + [
+        "_",
+        "/",
+        "+",
+        "$",
+        "&",
+        "*",
+        "#",
+        "@",
+        "%",
+        ";",
+        "^",
+        "=",
+        "~",
+        "|",
+        "\\",
+        "é",
+        "’",
+        "\n",
+    ]
     + [" "] * 25
 )
 
@@ -235,8 +348,12 @@ def test_quora_questions_equal_nltk_with_its_own_data(quora):
         assert word_tokenize(text) == tokens, text
 
 
-texts = st.sampled_from(["a b c", "B a?", "c c d", "", "can't", "D? a", "é \ud83d", "<PAD>"])
-questions = st.lists(st.sampled_from(["a", "b", "c", "A", "B", "?", "<PAD>", "é"]), max_size=5)
+texts = st.sampled_from(
+    ["a b c", "B a?", "c c d", "", "can't", "D? a", "é \ud83d", "<PAD>"]
+)
+questions = st.lists(
+    st.sampled_from(["a", "b", "c", "A", "B", "?", "<PAD>", "é"]), max_size=5
+)
 
 
 @given(st.lists(st.tuples(questions, questions), max_size=8))
@@ -250,17 +367,23 @@ def test_any_pairs_number_as_the_courses_loop(pairs):
 
 
 @given(st.lists(st.tuples(texts, texts), max_size=10), st.integers(1, 4), st.booleans())
-def test_questions_tokenized_together_number_and_encode_as_one_by_one(pairs, min_count, folded):
+def test_questions_tokenized_together_number_and_encode_as_one_by_one(
+    pairs, min_count, folded
+):
     options = {"min_count": min_count, "folded": folded}
     one, two = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     tokens, n = tokenize_questions(one + two), len(pairs)
     # Each distinct question is cut once, in the order of first appearance.
     order = [*dict.fromkeys(one + two)]
     assert tokens.rows.tolist() == [order.index(text) for text in one + two]
-    slow = Vocabulary.from_pairs(map(word_tokenize, one), map(word_tokenize, two), **options)
+    slow = Vocabulary.from_pairs(
+        map(word_tokenize, one), map(word_tokenize, two), **options
+    )
     assert tokens.vocabulary(tokens.rows[:n], tokens.rows[n:], **options) == slow
     ids = tokens.encode(slow)
-    assert [ids[row].tolist() for row in tokens.rows] == [slow.encode(text) for text in one + two]
+    assert [ids[row].tolist() for row in tokens.rows] == [
+        slow.encode(text) for text in one + two
+    ]
 
 
 def test_a_vocabulary_is_a_mapping_that_stays_as_it_is():
@@ -268,7 +391,10 @@ def test_a_vocabulary_is_a_mapping_that_stays_as_it_is():
     assert vocab.encode("When will I see you? x") == [2, 3, 4, 5, 6, 7, 0]
     assert isinstance(vocab, Mapping) and (vocab.size, len(vocab)) == (8, 7)
     assert vocab["never"] == 0 and "never" not in vocab and vocab.get("never") is None
-    for change in (lambda: vocab.__setitem__("new", 3), lambda: setattr(vocab, "folded", True)):
+    for change in (
+        lambda: vocab.__setitem__("new", 3),
+        lambda: setattr(vocab, "folded", True),
+    ):
         with pytest.raises(AttributeError):
             change()
     assert Vocabulary(list(vocab)) == vocab != Vocabulary(list(vocab)[:-1])

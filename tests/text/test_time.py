@@ -1,7 +1,8 @@
 """The time of every function that reads a stranger's text grows with the text's length alone.
 
-This is the one test that looks at a clock, and it looks at a ratio: of a text twice as long. The texts are
-units of the function's own alphabet, repeated, with an end that does not match.
+This is the one test that looks at a clock, and it looks at a ratio: of a text twice as
+long. The texts are units of the function's own alphabet, repeated, with an end that
+does not match.
 """
 
 import contextlib
@@ -29,8 +30,12 @@ from siamese.text.wrapping import plain, without_output
 
 RATIO = 2.6  # at most, of the times of two texts of which one is twice as long
 ENOUGH = 0.008  # seconds that a clock measures well
-CERTAIN = 0.1  # seconds: a shorter time may be another process's, and a longer text decides
-LONGEST = 1 << 17  # characters; a text of so many in less than `ENOUGH` may take what it likes
+CERTAIN = (
+    0.1  # seconds: a shorter time may be another process's, and a longer text decides
+)
+LONGEST = (
+    1 << 17
+)  # characters; a text of so many in less than `ENOUGH` may take what it likes
 SMALL = 1_000  # characters; up to these a text doubles its length in three steps
 TRIES = 12  # of a measurement, since other programs disturb it
 UNITS = 25  # random ones for each function
@@ -50,7 +55,23 @@ MARKUP, MAIL, WORDS, OTHERS, WRAPS, MARKS_OF_MAIL = (
     )
 )
 BLANKS = [" ", "  ", "\t", "\n", "\r", "\x0b", "\xa0"]
-TABLE = ["a,", '"', '""', '","', ";", "\t", "|", "{", "[", '{"a":', "sep=", ":", "+", "a:1", "<tr>"]
+TABLE = [
+    "a,",
+    '"',
+    '""',
+    '","',
+    ";",
+    "\t",
+    "|",
+    "{",
+    "[",
+    '{"a":',
+    "sep=",
+    ":",
+    "+",
+    "a:1",
+    "<tr>",
+]
 MAILS = [
     *MARKS_OF_MAIL,
     "-- ",
@@ -88,7 +109,10 @@ FUNCTIONS: dict[str, tuple[Callable[[str], object], list[str]]] = {
     "tokens": (word_tokenize, [*WORDS, *MAIL, *BLANKS]),
     "words": (words_in, [*WORDS, *OTHERS]),
     "spelling": (use.respelled, [*WORDS, "recieve "]),
-    "pieces": (lambda text: use._pieces.ids([valid_unicode(text)]), [*WORDS, *OTHERS, *BLANKS]),
+    "pieces": (
+        lambda text: use._pieces.ids([valid_unicode(text)]),
+        [*WORDS, *OTHERS, *BLANKS],
+    ),
     "unread": (use.unread, OTHERS),
     "differences": (differences_of, [*WORDS, *BLANKS]),
     "asked": (lambda text: shown(text, text), TEXT),
@@ -97,7 +121,10 @@ FUNCTIONS: dict[str, tuple[Callable[[str], object], list[str]]] = {
     "tags of titles": (lines_of, [*WRAPS, *BLANKS]),
     "mail": (without_mail, [*MAILS, *BLANKS, "\n", "\n", "\n"]),
     "wrapped": (plain, [*WRAPS, *BLANKS]),
-    "output": (without_output, [*WRAPS, "```", "```\n", "{code}\n", "\n", "at a(", 'File "', "\n"]),
+    "output": (
+        without_output,
+        [*WRAPS, "```", "```\n", "{code}\n", "\n", "at a(", 'File "', "\n"],
+    ),
     "wrapped mail": (plain, [*WRAPS, *MAILS, *MARKUP, "\n", "\n"]),
     "columns": (lambda text: read_spec(text, ["a"]), [*TABLE, *OTHERS]),
 }
@@ -183,7 +210,9 @@ def seconds(function: Callable[[str], object], text: str) -> float:
 
 
 def assert_time_is_linear(
-    function: Callable[[str], object], text_of: Callable[[int], str], longest: int = LONGEST
+    function: Callable[[str], object],
+    text_of: Callable[[int], str],
+    longest: int = LONGEST,
 ) -> None:
     """Lets a text grow until its time can be measured: slowly at first, since some patterns never end."""
     size = 16
@@ -226,7 +255,9 @@ def test_twice_the_text_takes_twice_the_time(name):
     for case in ONCE_SLOW.get(name, ()):
         assert_time_is_linear(function, pumped(*case))
     for _ in range(UNITS):
-        unit = "".join(choose.choices(alphabet, k=choose.randint(1, 4)))[: choose.randint(1, 8)]
+        unit = "".join(choose.choices(alphabet, k=choose.randint(1, 4)))[
+            : choose.randint(1, 8)
+        ]
         beginning, end = choose.choice(["", *alphabet]), choose.choice([*alphabet, "x"])
         assert_time_is_linear(function, pumped(beginning, unit, end))
 
@@ -269,6 +300,10 @@ def test_any_file_is_recognised_in_linear_time(tmp_path, case):
 def test_any_file_of_random_units_is_recognised_in_linear_time(tmp_path):
     choose = random.Random("files")
     for _ in range(UNITS):
-        unit = "".join(choose.choices([*TABLE, *MARKUP, *BLANKS], k=choose.randint(1, 4)))[:8]
-        beginning = choose.choice(["", "id,question\n", "question\n", '{"question": "', "\n"])
+        unit = "".join(
+            choose.choices([*TABLE, *MARKUP, *BLANKS], k=choose.randint(1, 4))
+        )[:8]
+        beginning = choose.choice(
+            ["", "id,question\n", "question\n", '{"question": "', "\n"]
+        )
         test_any_file_is_recognised_in_linear_time(tmp_path, (beginning, unit, "x"))

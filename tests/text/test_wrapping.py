@@ -173,7 +173,10 @@ OUTPUTS = [
 
 @pytest.mark.parametrize("output", OUTPUTS)
 def test_what_a_program_printed_is_left_out(output):
-    assert plain(f"The window closes at once.\n\n{output}").strip() == "The window closes at once."
+    assert (
+        plain(f"The window closes at once.\n\n{output}").strip()
+        == "The window closes at once."
+    )
     text = plain(f"{output}\n\nThe window closes at once.\nWhat can I do?")
     assert text == "The window closes at once.\nWhat can I do?"
 

@@ -18,7 +18,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from small_models import WORDS, letters, make_detector
 
-from siamese import DuplicateDetector, PairClassifier, QuestionIndex, TrainConfig, Trainer
+from siamese import (
+    DuplicateDetector,
+    PairClassifier,
+    QuestionIndex,
+    TrainConfig,
+    Trainer,
+)
 from siamese.encoders import find_encoder
 from siamese.errors import ArgumentError, DataError, ShapeError
 from siamese.evaluation.metrics import evaluate_scores
@@ -37,7 +43,9 @@ class Topics:
 
     def encode(self, texts):
         self.texts += texts
-        return np.array([sum(vector_of(word) for word in text.split()[:2]) for text in texts])
+        return np.array(
+            [sum(vector_of(word) for word in text.split()[:2]) for text in texts]
+        )
 
 
 @functools.cache
@@ -52,9 +60,15 @@ def questions_of(count, seed, askers=10**6):
     rng = np.random.default_rng(seed)
     labels = np.arange(count) % 2 == 0
     one = rng.choice(len(SUBJECTS), count)
-    two = np.where(labels, one, (one + 1 + rng.choice(len(SUBJECTS) - 1, count)) % len(SUBJECTS))
-    # Few pairs name a question together, so that parts without common questions can be made.
-    sides = ([f"{SUBJECTS[s]} asker{rng.integers(askers)}" for s in side] for side in (one, two))
+    two = np.where(
+        labels, one, (one + 1 + rng.choice(len(SUBJECTS) - 1, count)) % len(SUBJECTS)
+    )
+    # Few pairs name a question together, so that parts without common questions can be
+    # made.
+    sides = (
+        [f"{SUBJECTS[s]} asker{rng.integers(askers)}" for s in side]
+        for side in (one, two)
+    )
     return QuestionPairs(*sides, labels)
 
 
@@ -85,11 +99,16 @@ def roc_auc(scores, labels=LABELS):
 
 def test_few_labels_find_what_tells_duplicates_apart_and_say_what_they_bought():
     model, bought = taught(200)
-    assert bought.measure == "ROC AUC" and (bought.labels, bought.duplicates) == (200, 100)
+    assert bought.measure == "ROC AUC" and (bought.labels, bought.duplicates) == (
+        200,
+        100,
+    )
     assert bought.after > bought.encoder + 0.05
     assert "bought nothing" not in str(bought) and model.threshold_from == "labels"
     labelled = questions_of(200, 0)
-    right, without = (each.predict(*SIDES) == LABELS for each in (model, bare().fitted(labelled)))
+    right, without = (
+        each.predict(*SIDES) == LABELS for each in (model, bare().fitted(labelled))
+    )
     assert right.mean() > without.mean() + 0.03
     again, _ = teach(bare(), labelled)
     assert_array_equal(again.head, model.head)
@@ -101,12 +120,16 @@ def test_training_goes_on_from_a_head_and_a_worse_model_than_the_encoder_is_call
     second, bought = teach(first, questions_of(200, 7), note=notes.append)
     assert bought.encoder == alone.encoder and bought.after > alone.after
     assert "learned before" in notes[-1]
-    assert np.abs(second.head - first.head).sum() < np.abs(second.head - np.eye(24)).sum()
+    assert (
+        np.abs(second.head - first.head).sum() < np.abs(second.head - np.eye(24)).sum()
+    )
     # A head of the askers.
     head = np.diag([0.01] * 12 + [9.0] * 12)
     bad = DuplicateDetector(None, None, None, encoder=first.encoder, head=head)
     _, bought = teach(bad, questions_of(40, 7))
-    assert bought.after <= bought.encoder and "the encoder alone is as good" in str(bought)
+    assert bought.after <= bought.encoder and "the encoder alone is as good" in str(
+        bought
+    )
 
 
 def test_a_thousand_labels_decide_by_a_curve_of_the_parts(tmp_path, monkeypatch):
@@ -136,12 +159,16 @@ def test_groups_hits_and_pairs_are_decided_by_the_curve():
     model, _ = taught(1000)
     texts = list(dict.fromkeys(questions_of(90, 3).question1))
     with QuestionIndex.build(model, texts) as index:
-        groups = [[texts[member.row] for member in group] for group in index.grouped().groups]
+        groups = [
+            [texts[member.row] for member in group] for group in index.grouped().groups
+        ]
         assert len(groups) > 3
         assert all(model.predict(*group) for group in groups if len(group) == 2)
         for hit in index.search(texts[0], k=5, mode="vectors"):
             assert hit.is_duplicate == model.predict(texts[0], hit.question)
-            assert hit.probability == pytest.approx(model.probability(texts[0], hit.question))
+            assert hit.probability == pytest.approx(
+                model.probability(texts[0], hit.question)
+            )
 
 
 def test_links_alone_order_a_list_and_set_no_threshold():
@@ -159,7 +186,9 @@ def test_links_alone_order_a_list_and_set_no_threshold():
     asked = ["subject1 asker0"] * 20
     linked = [f"subject1 asker{number}" for number in range(1, 21)]
     links = QuestionPairs(asked, linked, np.ones(20, bool))
-    model, _ = teach(bare(), links, [*linked, "Subject1 ASKER0"])  # All are known duplicates.
+    model, _ = teach(
+        bare(), links, [*linked, "Subject1 ASKER0"]
+    )  # All are known duplicates.
     assert_array_equal(model.head, np.eye(24))
 
 
@@ -174,7 +203,9 @@ def test_a_tower_starts_from_no_model():
         Trainer(questions_of(200, 0), TrainConfig.preset("lstm"), init_from=bare())
 
 
-def test_a_tower_that_says_nothing_adds_nothing_and_many_pairs_give_a_curve(monkeypatch):
+def test_a_tower_that_says_nothing_adds_nothing_and_many_pairs_give_a_curve(
+    monkeypatch,
+):
     monkeypatch.setattr("siamese.training.report.CURVE_PAIRS", 60)
     head = DuplicateDetector(None, None, None, encoder=bare().encoder, head=np.eye(24))
     pairs, rng = questions_of(120, 1), np.random.default_rng(1)
@@ -182,11 +213,15 @@ def test_a_tower_that_says_nothing_adds_nothing_and_many_pairs_give_a_curve(monk
     sides = [[f"{text} {rng.choice(WORDS)}" for text in side] for side in sides]
     pairs = QuestionPairs(*sides, pairs.is_duplicate)
     both, gain = with_tower(head, make_detector(1), pairs)
-    mixed = [roc_auc(each.similarity(*sides), pairs.is_duplicate) for each in (both, head)]
+    mixed = [
+        roc_auc(each.similarity(*sides), pairs.is_duplicate) for each in (both, head)
+    ]
     assert gain == pytest.approx(np.subtract(*mixed)) and gain < 0
     for held_out, decides in ((pairs, "probability"), (pairs.rows(0, 50), "cosine")):
         report, fitted = measure(both, held_out, OTHERS)
-        assert report.measure == fitted.measure == decides and report.encoder == "Topics"
+        assert (
+            report.measure == fitted.measure == decides and report.encoder == "Topics"
+        )
         untrained = report.baselines["encoder"].roc_auc
         assert untrained == pytest.approx(roc_auc(bare().similarity(*SIDES)))
 
@@ -208,7 +243,11 @@ def test_a_run_of_a_head_goes_on_bit_for_bit_and_keeps_the_model_s_tower(tmp_pat
             trainer.train()
         models.append(trainer.save())
     report = trainer.evaluate(valid)
-    assert trainer.resumed_from == 15 and list(models[0].shares) == ["encoder", "head", "tower"]
+    assert trainer.resumed_from == 15 and list(models[0].shares) == [
+        "encoder",
+        "head",
+        "tower",
+    ]
     assert_array_equal(models[0].head, models[1].head)
     assert report.metrics.roc_auc > report.baselines["encoder"].roc_auc + 0.015
     # At least 500 steps, unless epochs were asked for.
@@ -222,7 +261,9 @@ def train(tmp_path, monkeypatch, run):
     """Function of flags: `siamese train` on 40 pairs."""
     pairs = questions_of(40, 0, askers=100)
     write_pairs(tmp_path / "mine.csv", pairs)
-    topics = find_encoder(Topics())  # in place of the encoder that a command finds by its name
+    topics = find_encoder(
+        Topics()
+    )  # in place of the encoder that a command finds by its name
     topics.name, topics.fingerprint = "use", "f" * 64
     monkeypatch.setattr("siamese.encoders._use", lambda: topics)
     posts = [*pairs.question1, *pairs.question2]
@@ -247,7 +288,9 @@ def test_the_command_teaches_a_head_of_few_labels(train):
     assert "20 of them duplicates" in err and "raised the ROC AUC" in err
     assert re.search(r"questions encoded in \d+\.\d s\.\n", err)
     model = DuplicateDetector.load("runs/head")
-    assert list(model.shares) == ["encoder", "head"] and model.threshold_from == "labels"
+    assert (
+        list(model.shares) == ["encoder", "head"] and model.threshold_from == "labels"
+    )
 
 
 @pytest.fixture
@@ -315,13 +358,19 @@ def test_links_of_a_list_teach_an_order(train):
     assert json.loads(out)["measure"] == "mean reciprocal rank"
 
 
-def test_what_the_command_refuses_it_refuses_before_it_trains(train, monkeypatch, tmp_path):
-    (tmp_path / "few.csv").write_text("question1,question2,is_duplicate\nhow far,how old,1\n")
+def test_what_the_command_refuses_it_refuses_before_it_trains(
+    train, monkeypatch, tmp_path
+):
+    (tmp_path / "few.csv").write_text(
+        "question1,question2,is_duplicate\nhow far,how old,1\n"
+    )
     code, _, err = train(file="few.csv")
     assert code == 2 and "a head needs 3" in err and len(err.splitlines()) == 1
     assert not (tmp_path / "runs").exists()
 
-    monkeypatch.setattr("siamese.training.few_labels.teach", None)  # It is never called.
+    monkeypatch.setattr(
+        "siamese.training.few_labels.teach", None
+    )  # It is never called.
     (tmp_path / "file").write_text("")
     for flags, message in (
         (["--epochs", "3", "--set", "margin=1", "--train-rows", "9"],
@@ -346,8 +395,12 @@ def test_every_part_that_is_left_out_has_both_labels():
 # ---- The estimator of scikit-learn: the detector is the reference ----
 
 TOPICS = ["Spanish", "rice", "chess", "Python", "piano", "physics", "yoga", "French"]
-PAIRS = [(f"How do I learn {t}?", f"What is the best way to learn {t}?") for t in TOPICS]
-PAIRS += [(f"How do I learn {t}?", f"Why does {o} cost so much?") for t, o in pairwise(TOPICS)]
+PAIRS = [
+    (f"How do I learn {t}?", f"What is the best way to learn {t}?") for t in TOPICS
+]
+PAIRS += [
+    (f"How do I learn {t}?", f"Why does {o} cost so much?") for t, o in pairwise(TOPICS)
+]
 ANSWERS = [1] * len(TOPICS) + [0] * (len(TOPICS) - 1)
 
 
@@ -356,21 +409,29 @@ def test_it_answers_as_the_detector_with_the_same_fit():
     detector = DuplicateDetector.pretrained().fitted(pairs)
     for table in (PAIRS, np.array(PAIRS), np.array(PAIRS, dtype=object)):
         classifier = PairClassifier().fit(table, ANSWERS)
-        assert classifier.detector_.threshold == pytest.approx(detector.threshold, abs=1e-6)
+        assert classifier.detector_.threshold == pytest.approx(
+            detector.threshold, abs=1e-6
+        )
         assert classifier.predict(table).tolist() == ANSWERS
         expected = detector.probability(pairs.question1, pairs.question2)
         probabilities = classifier.predict_proba(table)
         assert_allclose(probabilities[:, 1], expected, atol=1e-6)
         assert_allclose(probabilities.sum(axis=1), 1)
-    assert classifier.fit(PAIRS, np.array(ANSWERS, bool)).predict(PAIRS[:1]).tolist() == [True]
+    assert classifier.fit(PAIRS, np.array(ANSWERS, bool)).predict(
+        PAIRS[:1]
+    ).tolist() == [True]
 
 
 def test_it_works_in_scikit_learns_tools(tmp_path):
     classifier = PairClassifier(letters)
-    assert classifier.get_params() == {"model": letters} == clone(classifier).get_params()
+    assert (
+        classifier.get_params() == {"model": letters} == clone(classifier).get_params()
+    )
     assert classifier.set_params(model="use").model == "use"
     detector = DuplicateDetector.pretrained()
-    grid = {"pairclassifier__model": [letters, detector.save(tmp_path / "model"), detector]}
+    grid = {
+        "pairclassifier__model": [letters, detector.save(tmp_path / "model"), detector]
+    }
     pipeline = make_pipeline(FunctionTransformer(), classifier)
     search = GridSearchCV(pipeline, grid, cv=3, error_score="raise").fit(PAIRS, ANSWERS)
     assert search.best_score_ > 0.9 and len(search.cv_results_["params"]) == 3

@@ -30,12 +30,19 @@ def test_every_field_can_be_set_and_a_preset_fills_the_others():
     for field in dataclasses.fields(TrainConfig):
         assert f"--{field.name.replace('_', '-')} " in text or field.name in text
     changes = {"hard_negatives": 7, "folded": False, "margin": 0.5, "seed": 3}
-    settings = [f"--set={name}={value}" for name, value in changes.items() if name != "seed"]
+    settings = [
+        f"--set={name}={value}" for name, value in changes.items() if name != "seed"
+    ]
     config = parsed("--preset", "lstm", *settings, "--seed", "3")
     assert config == TrainConfig.preset("lstm", **changes)
     assert dataclasses.asdict(config).items() >= (PRESETS["lstm"] | changes).items()
     assert parsed() == TrainConfig.preset("course") == TrainConfig()
-    course = {"batch_size": 256, "learning_rate": 0.01, "warmup_steps": 400, "margin": 0.25}
+    course = {
+        "batch_size": 256,
+        "learning_rate": 0.01,
+        "warmup_steps": 400,
+        "margin": 0.25,
+    }
     course |= {"seed": 34, "edition": 2023, "d_model": 128}  # the assignment's
     assert vars(TrainConfig()).items() >= course.items() and TRAIN_SHARE == 0.8
 
@@ -50,7 +57,14 @@ def test_steps_that_are_set_win_over_the_presets_epochs():
     assert TrainConfig.preset("lstm", steps=50, epochs=2.0).epochs == 2
 
 
-BOUNDED = "d_model", "batch_size", "pair_batch_size", "topic_block", "unknown_ids", "seed"
+BOUNDED = (
+    "d_model",
+    "batch_size",
+    "pair_batch_size",
+    "topic_block",
+    "unknown_ids",
+    "seed",
+)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +90,9 @@ def test_a_setting_that_does_not_fit_is_refused_by_its_name(setting):
 
 
 def test_a_number_of_another_type_is_refused_and_numpys_are_taken():
-    assert TrainConfig(seed=np.int64(5), margin=np.float32(1)) == TrainConfig(seed=5, margin=1.0)
+    assert TrainConfig(seed=np.int64(5), margin=np.float32(1)) == TrainConfig(
+        seed=5, margin=1.0
+    )
     with pytest.raises(ArgumentError):
         TrainConfig(d_model=4.0)
 
@@ -116,10 +132,14 @@ def test_held_out_labels_are_not_looked_at():
     changes = {"hard_negatives": 0, "topic_block": 1}
     flipped = TRAIN.is_duplicate.copy()
     first = np.flatnonzero(flipped)[int(flipped.sum() * 0.8)]
-    flipped[first + 1 :] = np.roll(flipped[first + 1 :], 1)  # As many of each, elsewhere.
+    flipped[first + 1 :] = np.roll(
+        flipped[first + 1 :], 1
+    )  # As many of each, elsewhere.
     rows = QuestionPairs(TRAIN.question1, TRAIN.question2, flipped)
     mine, its = (prepared(given, None, **changes) for given in (TRAIN, rows))
-    for a, b in zip((*mine.labelled, *mine.train_clusters), (*its.labelled, *its.train_clusters)):
+    for a, b in zip(
+        (*mine.labelled, *mine.train_clusters), (*its.labelled, *its.train_clusters)
+    ):
         np.testing.assert_array_equal(a, b)
 
 
@@ -129,7 +149,9 @@ def test_the_transitive_closure_is_trained_on_with_their_cluster():
     for rows, clusters in zip(more.train, more.train_clusters):
         for row, cluster in zip(rows, clusters):
             assert cluster_of.setdefault(row, cluster) == cluster
-    labelled, trained = ({frozenset(pair) for pair in zip(*data.train)} for data in (plain, more))
+    labelled, trained = (
+        {frozenset(pair) for pair in zip(*data.train)} for data in (plain, more)
+    )
     assert labelled < trained
     assert len(more.train[0]) - len(plain.train[0]) == len(trained - labelled)
     assert all(cluster_of[one] == cluster_of[two] for one, two in zip(*more.train))
@@ -143,7 +165,9 @@ def with_blank(label):
 def test_labelled_pairs_need_pairs_that_are_no_duplicates():
     with pytest.raises(DataError) as error:
         prepared(TRAIN.duplicates(), hard_negatives=0)
-    assert "--set pair_batch_size=0" in str(error.value)  # A way out that is tried below.
+    assert "--set pair_batch_size=0" in str(
+        error.value
+    )  # A way out that is tried below.
     prepared(TRAIN.duplicates(), hard_negatives=0, pair_batch_size=0)
 
 
@@ -183,13 +207,17 @@ def rows_of(array):
     rows = []
     for row in array.tolist():
         tokens = [token for token in row if token != PAD]
-        assert row == tokens + [PAD] * (len(row) - len(tokens)), "padding between tokens"
+        assert row == tokens + [PAD] * (len(row) - len(tokens)), (
+            "padding between tokens"
+        )
         rows.append(tuple(tokens))
     return rows
 
 
 def pairs_in(batches):
-    return [pair for b in batches for pair in zip(rows_of(b.q1), rows_of(b.q2), strict=True)]
+    return [
+        pair for b in batches for pair in zip(rows_of(b.q1), rows_of(b.q2), strict=True)
+    ]
 
 
 def one_epoch(batches):
@@ -197,8 +225,14 @@ def one_epoch(batches):
     return [next(batches) for _ in range(batches.pairs // batches.batch_size)]
 
 
-LENGTHS = st.lists(st.tuples(st.integers(1, 12), st.integers(1, 12)), min_size=1, max_size=60)
-OPTIONS = {"batch_size": st.integers(1, 17), "seed": st.integers(0, 5), "swap": st.booleans()}
+LENGTHS = st.lists(
+    st.tuples(st.integers(1, 12), st.integers(1, 12)), min_size=1, max_size=60
+)
+OPTIONS = {
+    "batch_size": st.integers(1, 17),
+    "seed": st.integers(0, 5),
+    "swap": st.booleans(),
+}
 OPTIONS = st.fixed_dictionaries(OPTIONS | {"topic_block": st.sampled_from([1, 3, 64])})
 
 
@@ -207,7 +241,9 @@ OPTIONS = st.fixed_dictionaries(OPTIONS | {"topic_block": st.sampled_from([1, 3,
 def test_an_epoch_holds_each_pair_at_most_once_and_whole(lengths, options):
     first, second = make_pairs(*zip(*lengths))
     order = sorted if options["swap"] else list  # of the two sides of a pair
-    pairs = Counter(tuple(order(pair)) for pair in zip(map(tuple, first), map(tuple, second)))
+    pairs = Counter(
+        tuple(order(pair)) for pair in zip(map(tuple, first), map(tuple, second))
+    )
     batch_size = options["batch_size"] = min(options["batch_size"], len(first))
     batches = PairBatches(first, second, **options)
     for number in range(2):
@@ -235,12 +271,17 @@ def test_resume_equals_no_interruption(lengths, options, taken, clustered, label
     if clustered:
         options["clusters"] = [np.arange(len(first)) // 3] * 2
     if labelled:
-        options |= {"labelled": (first, second, np.arange(len(first)) % 2), "pair_batch_size": 5}
+        options |= {
+            "labelled": (first, second, np.arange(len(first)) % 2),
+            "pair_batch_size": 5,
+        }
     whole = PairBatches(first, second, **options)
     for _ in range(taken):
         next(whole)
     state = json.loads(json.dumps(whole.state()))
-    resumed = PairBatches(first, second, **options | {"seed": 99})  # The state brings its own seed.
+    resumed = PairBatches(
+        first, second, **options | {"seed": 99}
+    )  # The state brings its own seed.
     next(resumed)
     resumed.restore(state)
     assert resumed.state() == state
@@ -255,15 +296,21 @@ CLUSTERED = st.lists(CLUSTERS, min_size=2, max_size=60)
 
 @settings(max_examples=40)
 @given(CLUSTERED, st.integers(1, 16), st.booleans(), st.sampled_from([0, 2**40]))
-def test_mask_marks_every_pair_of_one_cluster_and_no_other(drawn, batch_size, swap, offset):
+def test_mask_marks_every_pair_of_one_cluster_and_no_other(
+    drawn, batch_size, swap, offset
+):
     lengths, *both = map(np.array, zip(*drawn))
     one, two = (np.where(side < 0, side, side + offset) for side in both)
     first, second = make_pairs(lengths, lengths)
-    cluster_of = dict(zip(map(tuple, [*first, *second]), [*one.tolist(), *two.tolist()]))
+    cluster_of = dict(
+        zip(map(tuple, [*first, *second]), [*one.tolist(), *two.tolist()])
+    )
     batch_size = min(batch_size, len(first))
     batches = PairBatches(first, second, batch_size, clusters=(one, two), swap=swap)
     for batch in one_epoch(batches):
-        left, right = ([cluster_of[row] for row in rows_of(side)] for side in (batch.q1, batch.q2))
+        left, right = (
+            [cluster_of[row] for row in rows_of(side)] for side in (batch.q1, batch.q2)
+        )
         expected = [[i != j and a >= 0 and a == b for j, b in enumerate(right)]
                     for i, a in enumerate(left)]  # fmt: skip
         assert batch.false_negative_mask.dtype == bool
@@ -274,13 +321,24 @@ def test_labelled_pairs_go_with_each_batch_and_are_drawn_evenly():
     first, second = make_pairs([3] * 40 + [9] * 40, [4] * 40 + [8] * 40)
     labelled1, labelled2 = make_pairs([2] * 30 + [7] * 30, [4] * 30 + [9] * 30)
     labels = np.arange(60) % 3 == 0
-    table = {(tuple(a), tuple(b)): int(label) for a, b, label in zip(labelled1, labelled2, labels)}
+    table = {
+        (tuple(a), tuple(b)): int(label)
+        for a, b, label in zip(labelled1, labelled2, labels)
+    }
     labelled = (labelled1, labelled2, labels)
     batches = PairBatches(first, second, 8, labelled=labelled, pair_batch_size=6)
     drawn = Counter()
     for batch in one_epoch(batches):
-        assert batch._fields == ("q1", "q2", "labelled_q1", "labelled_q2", "is_duplicate")
-        assert batch.labelled_q1.shape == batch.labelled_q2.shape == (6, batch.q1.shape[1])
+        assert batch._fields == (
+            "q1",
+            "q2",
+            "labelled_q1",
+            "labelled_q2",
+            "is_duplicate",
+        )
+        assert (
+            batch.labelled_q1.shape == batch.labelled_q2.shape == (6, batch.q1.shape[1])
+        )
         assert batch.is_duplicate.dtype == np.int32
         got = list(zip(rows_of(batch.labelled_q1), rows_of(batch.labelled_q2)))
         assert [table[pair] for pair in got] == batch.is_duplicate.tolist()
@@ -288,7 +346,10 @@ def test_labelled_pairs_go_with_each_batch_and_are_drawn_evenly():
     # Five batches of each length draw 30 of its 30 labelled pairs: each once.
     assert drawn == Counter(dict.fromkeys(table, 1))
     # Shorter and longer ones than all others are drawn too.
-    pairs, labelled = make_pairs([5] * 8, [5] * 8), ([[2], [3] * 11], [[4], [5] * 9], [0, 1])
+    pairs, labelled = (
+        make_pairs([5] * 8, [5] * 8),
+        ([[2], [3] * 11], [[4], [5] * 9], [0, 1]),
+    )
     batch = next(PairBatches(*pairs, 4, labelled=labelled, pair_batch_size=7))
     assert batch.q1.shape == (4, 5) and batch.labelled_q1.shape == (7, 11)
     assert set(batch.is_duplicate.tolist()) == {0, 1}
@@ -308,9 +369,15 @@ def test_a_long_question_trains_as_far_as_a_model_reads_it():
         pytest.param({"batch_size": 0}, ArgumentError, id="no pairs in a batch"),
         pytest.param({"batch_size": 4}, ArgumentError, id="fewer pairs than a batch"),
         pytest.param({"clusters": [1, 2, 3]}, DataError, id="one side's clusters"),
-        pytest.param({"labelled": ([[2]], [[2]], [2])}, ArgumentError, id="a label of 2"),
-        pytest.param({"labelled": ([[2]], [[2]], [0, 1])}, DataError, id="a label too many"),
-        pytest.param({"labelled": ([[2]], [[]], [1])}, DataError, id="an empty question"),
+        pytest.param(
+            {"labelled": ([[2]], [[2]], [2])}, ArgumentError, id="a label of 2"
+        ),
+        pytest.param(
+            {"labelled": ([[2]], [[2]], [0, 1])}, DataError, id="a label too many"
+        ),
+        pytest.param(
+            {"labelled": ([[2]], [[]], [1])}, DataError, id="an empty question"
+        ),
         pytest.param({"q1": [[2]]}, DataError, id="sides of unequal length"),
         pytest.param({"q1": [[2], ["a"], [3]]}, DataError, id="text as a token"),
     ],

@@ -32,8 +32,16 @@ SMALL = {
     "d_model": 8, "batch_size": 16, "warmup_steps": 4, "eval_every": 3, "checkpoint_every": 2,
     "epochs": 0.0, "steps": 7, "schedule": "rsqrt",
 }  # fmt: skip
-LABELLED = {"pair_batch_size": 16, "hard_negatives": 40, "topic_block": 1, "bidirectional": False}
-CONFIGS = {"course": TrainConfig(**SMALL), "lstm": TrainConfig.preset("lstm", **SMALL, **LABELLED)}
+LABELLED = {
+    "pair_batch_size": 16,
+    "hard_negatives": 40,
+    "topic_block": 1,
+    "bidirectional": False,
+}
+CONFIGS = {
+    "course": TrainConfig(**SMALL),
+    "lstm": TrainConfig.preset("lstm", **SMALL, **LABELLED),
+}
 COURSE = CONFIGS["course"]
 
 
@@ -46,7 +54,10 @@ def of_few_lengths(pairs):
 @pytest.fixture(scope="module")
 def corpus():
     pairs = small_corpus(train=600, valid=150, test=150)
-    parts = {name: of_few_lengths(getattr(pairs, name)) for name in ("train", "valid", "test")}
+    parts = {
+        name: of_few_lengths(getattr(pairs, name))
+        for name in ("train", "valid", "test")
+    }
     return SimpleNamespace(**parts)
 
 
@@ -75,10 +86,15 @@ def at_each_step(trainer, function):
 
 
 def contents(output):
-    files = [read_file(output / f"{n}.safetensors", "checkpoint") for n in ("checkpoint", "best")]
+    files = [
+        read_file(output / f"{n}.safetensors", "checkpoint")
+        for n in ("checkpoint", "best")
+    ]
     names = "step", "batches", "loss_sum", "summed", "history"
     facts = [{name: facts[name] for name in names} for _, facts in files]
-    arrays = [{name: array.tobytes() for name, array in arrays.items()} for arrays, _ in files]
+    arrays = [
+        {name: array.tobytes() for name, array in arrays.items()} for arrays, _ in files
+    ]
     return arrays, facts, (output / "metrics.jsonl").read_text()
 
 
@@ -104,7 +120,9 @@ def test_stopped_once_or_twice_equals_never_stopped(corpus, tmp_path, name, stop
         parts += losses
     assert resumed.resumed_from == 5 and parts == whole
     assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
-    lines = map(json.loads, (tmp_path / "parts" / "metrics.jsonl").read_text().splitlines())
+    lines = map(
+        json.loads, (tmp_path / "parts" / "metrics.jsonl").read_text().splitlines()
+    )
     assert [line["step"] for line in lines] == [1, 3, 6]
 
 
@@ -115,10 +133,14 @@ def test_killed_at_random_moments_every_run_ends_as_one_never_interrupted(tmp_pa
 
 def test_a_stopped_run_leaves_the_model_so_far_and_resumes(corpus, tmp_path, caplog):
     trainer = trainer_of(corpus, output=tmp_path)
-    at_each_step(trainer, lambda loss: trainer.step == 4 and signal.raise_signal(signal.SIGINT))
+    at_each_step(
+        trainer, lambda loss: trainer.step == 4 and signal.raise_signal(signal.SIGINT)
+    )
     with pytest.raises(KeyboardInterrupt):
         trainer.train()
-    assert "Stopped by SIGINT after step 5" in caplog.text and "to resume" in caplog.text
+    assert (
+        "Stopped by SIGINT after step 5" in caplog.text and "to resume" in caplog.text
+    )
     assert DuplicateDetector.load(tmp_path).card["steps"] == 5
     # Nor does it matter how often a run is evaluated.
     runs = train(corpus, output=tmp_path)[1], train(corpus, eval_every=2)[1]
@@ -129,10 +151,15 @@ def test_a_stopped_run_leaves_the_model_so_far_and_resumes(corpus, tmp_path, cap
     ("change", "names"),
     [
         ({"adam_epsilon": 0.5}, ["adam_epsilon"]),
-        ({"schedule": "linear"}, ["schedule", "steps"]),  # The rate is 0 at the last step.
+        (
+            {"schedule": "linear"},
+            ["schedule", "steps"],
+        ),  # The rate is 0 at the last step.
     ],
 )
-def test_another_configuration_is_refused_by_its_settings_names(corpus, run, change, names):
+def test_another_configuration_is_refused_by_its_settings_names(
+    corpus, run, change, names
+):
     with pytest.raises(CheckpointError) as error:
         trainer_of(corpus, output=run, **change)
     assert all(f"{name} " in str(error.value) for name in names)
@@ -144,7 +171,9 @@ def test_a_run_of_other_questions_is_refused(corpus, run):
 
 
 def test_overwrite_discards_the_run_of_the_directory(corpus, run):
-    assert Trainer(corpus.train, COURSE, run, valid=corpus.valid, overwrite=True).step == 0
+    assert (
+        Trainer(corpus.train, COURSE, run, valid=corpus.valid, overwrite=True).step == 0
+    )
     assert not [path for path in run.iterdir() if path.name[0] != "."]
 
 
@@ -182,20 +211,28 @@ def test_a_damaged_checkpoint_is_refused_and_not_overwritten(corpus, run, damage
 def test_a_collapsed_run_is_reported_once(corpus, caplog, edition, monkeypatch):
     monkeypatch.setattr("siamese.training.run.COLLAPSE_STEPS", 5)
     changes = {"d_model": 32, "batch_size": 32, "learning_rate": 0.0, "steps": 9}
-    _, trainer = train(corpus, edition=edition, **changes)  # All questions have one vector.
+    _, trainer = train(
+        corpus, edition=edition, **changes
+    )  # All questions have one vector.
     assert trainer.step == 9 and caplog.text.count("(collapse)") == 1
     assert re.search(r"stayed at 0\.(49|50)\d for 5 steps", caplog.text)
     report = trainer.evaluate(corpus.test)
     assert "does not separate duplicates from other pairs" in caplog.text
     model = trainer.save(report)
-    assert re.search(r"nine in ten cosines lie within 0\.000\d, and the ROC AUC is", caplog.text)
-    assert model.threshold == report.metrics.threshold == 0.7 and model.calibration is None
+    assert re.search(
+        r"nine in ten cosines lie within 0\.000\d, and the ROC AUC is", caplog.text
+    )
+    assert (
+        model.threshold == report.metrics.threshold == 0.7 and model.calibration is None
+    )
     measured = measure(model, trainer.data.held_out, corpus.test)[1]
     assert model.threshold_from == measured.threshold_from == "default"
     assert model.predict("How old?", "How old?")
 
 
-def test_a_tiny_run_gets_no_advice_that_it_has_followed_or_that_is_not_the_reason(corpus, caplog):
+def test_a_tiny_run_gets_no_advice_that_it_has_followed_or_that_is_not_the_reason(
+    corpus, caplog
+):
     """Its cosines are far apart, and its preset starts the LSTM's bias at the forget gate."""
     trainer = trainer_of(corpus, CONFIGS["lstm"], learning_rate=0.0, steps=2)
     trainer.train()
@@ -207,7 +244,10 @@ def test_a_tiny_run_gets_no_advice_that_it_has_followed_or_that_is_not_the_reaso
 def test_a_collapsed_run_is_not_advised_to_do_what_it_does(corpus, caplog, monkeypatch):
     monkeypatch.setattr("siamese.training.run.COLLAPSE_STEPS", 5)
     stuck = {"d_model": 32, "batch_size": 32, "learning_rate": 0.0, "steps": 9}
-    for changes, new in (({}, True), ({"lstm_bias": "forget_gate", "warmup_steps": 2000}, False)):
+    for changes, new in (
+        ({}, True),
+        ({"lstm_bias": "forget_gate", "warmup_steps": 2000}, False),
+    ):
         caplog.clear()
         trainer = trainer_of(corpus, **stuck, **changes)
         trainer._train_step = lambda state, batch: (state, {"loss": np.float32(0.5)})
@@ -242,13 +282,17 @@ def test_a_model_is_saved_before_it_is_measured(corpus, tmp_path, capsys, monkey
     train = command(tmp_path / "pairs.csv", corpus.train)
     train += ["--set", "d_model=8", "--batch-size", "8", "--steps", "2"]
     with monkeypatch.context() as patched:
-        patched.setattr(Trainer, "evaluate", lambda *_: (_ for _ in ()).throw(DataError("no.")))
+        patched.setattr(
+            Trainer, "evaluate", lambda *_: (_ for _ in ()).throw(DataError("no."))
+        )
         assert main(train) == 2
     assert DuplicateDetector.load(tmp_path).threshold == 0.7
     capsys.readouterr()
     assert main(train) == 0
     out = capsys.readouterr().out
-    assert "encoder: use, untrained" in out and "the untrained encoder is as good" in out
+    assert (
+        "encoder: use, untrained" in out and "the untrained encoder is as good" in out
+    )
 
 
 def test_one_label_is_refused_before_the_first_step(corpus, tmp_path, capsys):
@@ -257,7 +301,10 @@ def test_one_label_is_refused_before_the_first_step(corpus, tmp_path, capsys):
     for count, what in (len(rows) - 10, "test"), (50, "threshold"):
         assert main([*train, "--train-rows", str(count)]) == 2
         message = capsys.readouterr().err.splitlines()[-1]
-        assert what in message and "without --train-rows a sorted file is shuffled" in message
+        assert (
+            what in message
+            and "without --train-rows a sorted file is shuffled" in message
+        )
     assert not list(tmp_path.rglob("*.safetensors"))
 
 
@@ -271,11 +318,18 @@ def test_small_files_are_shuffled_and_large_or_divided_ones_stay_in_the_files_or
     train, test = split(in_order)
     assert (len(train), len(test)) == (90, 10)
     assert {*train.question1, *test.question1} == {*in_order.question1}
-    assert train.question1 == split(in_order)[0].question1 and 0.1 < test.base_rate < 0.9
+    assert (
+        train.question1 == split(in_order)[0].question1 and 0.1 < test.base_rate < 0.9
+    )
     rows = numbered([1, 0] * 50)
     train, test = split(rows, 60, 20)
-    assert train.question1 == rows.question1[:60] and test.question1 == rows.question1[60:80]
-    twins = [rows.question1[i - 50] for i in range(100)]  # Rows i and i + 50 have the same two.
+    assert (
+        train.question1 == rows.question1[:60]
+        and test.question1 == rows.question1[60:80]
+    )
+    twins = [
+        rows.question1[i - 50] for i in range(100)
+    ]  # Rows i and i + 50 have the same two.
     linked = QuestionPairs(rows.question1, twins, rows.is_duplicate)
     train, test = split(linked, 60, 20, by_cluster=True)
     assert len(train) and len(test) and not {*train.question1} & {*test.question2}
@@ -288,7 +342,12 @@ def test_fewer_rows_than_one_do_not_train():
 
 
 def test_best_validates_on_a_fifth_of_the_duplicates_and_at_most_so_many():
-    changes = {"pair_batch_size": 0, "hard_negatives": 0, "topic_block": 1, "batch_size": 128}
+    changes = {
+        "pair_batch_size": 0,
+        "hard_negatives": 0,
+        "topic_block": 1,
+        "batch_size": 128,
+    }
     changes["transitive_closure"] = False
     for limit, expected in ((3000, (240, 60)), (50, (250, 50))):
         config = TrainConfig.preset("lstm", **changes, valid_duplicates=limit)

@@ -15,7 +15,12 @@ from siamese.nn.triplet import loss_from_scores
 from siamese.training import losses as ours
 from siamese.training import step as steps
 from siamese.training.losses import make_loss, pair_loss, ranking_loss
-from siamese.training.step import initial_state, make_optimizer, make_step, tower_network
+from siamese.training.step import (
+    initial_state,
+    make_optimizer,
+    make_step,
+    tower_network,
+)
 
 LONG = 10**9  # steps of a run whose linear rate has not begun to fall
 
@@ -23,7 +28,11 @@ LONG = 10**9  # steps of a run whose linear rate has not begun to fall
 def course_step(vocab_size, d_model, **changes):
     config = TrainConfig(d_model=d_model, **changes)
     tower, optimizer = TowerConfig(vocab_size, d_model), make_optimizer(config, LONG)
-    return make_step(tower_network(tower), make_loss(config), optimizer), optimizer, config
+    return (
+        make_step(tower_network(tower), make_loss(config), optimizer),
+        optimizer,
+        config,
+    )
 
 
 def assert_close(arrays, expected, atol):
@@ -51,22 +60,29 @@ def test_50_steps_of_2022_have_stock_trax_s_losses_and_the_golden_ones():
 
 @pytest.mark.slow
 def test_each_step_of_2023_from_stock_trax_s_weights_and_moments_is_its_step():
-    # At the course's own start vectors are so nearly equal that rounding decides the mask.
+    # At the course's own start vectors are so nearly equal that rounding decides the
+    # mask.
     step = None
     for reference in stock_steps(2023, setting="quick"):
         if step is None:
             words = len(reference.weights["embedding"])
-            step, optimizer, _ = course_step(words, 16, schedule="linear", warmup_steps=0)
+            step, optimizer, _ = course_step(
+                words, 16, schedule="linear", warmup_steps=0
+            )
         state = initial_state(reference.weights, optimizer)
         moments = {"mu": reference.first_moments, "nu": reference.second_moments}
-        moments = optax.tree.set(state.moments, **moments, count=np.int32(reference.step))
+        moments = optax.tree.set(
+            state.moments, **moments, count=np.int32(reference.step)
+        )
         state = steps.State(np.int32(reference.step - 1), state.weights, moments)
         state, metrics = step(state, reference.batch)
         mean = reference.loss / len(reference.batch[0])  # 2023 sums over the batch.
         assert float(metrics["loss"]) == pytest.approx(mean, abs=1e-6)
         for name, weight in reference.new_weights.items():
             expected = weight - reference.weights[name]
-            error = np.linalg.norm(state.weights[name] - weight) / np.linalg.norm(expected)
+            error = np.linalg.norm(state.weights[name] - weight) / np.linalg.norm(
+                expected
+            )
             assert error < 0.02, (name, reference.step)
     assert reference.step == 50
 
@@ -75,7 +91,9 @@ def tokens(rows, length, seed=0, words=range(2, 20)):
     """int32 [rows, length] from `words`, unknown words (0) in between, padded with 1."""
     draw = np.random.RandomState(seed)
     inside = np.arange(length) < draw.randint(1, length + 1, rows)[:, None]
-    return np.where(inside, draw.choice([0, *words], (rows, length)), 1).astype(np.int32)
+    return np.where(inside, draw.choice([0, *words], (rows, length)), 1).astype(
+        np.int32
+    )
 
 
 def batches_of(rows, *sizes, **options):
@@ -102,13 +120,17 @@ def test_a_step_equals_plain_autodiff_over_the_whole_embedding():
 
     value, gradients = jax.jit(jax.value_and_grad(reference))(weights)
     # Nothing is dropped when a model is evaluated.
-    evaluate = steps.make_evaluation(tower_network(MASKED, Dropout(0.3, 0.1)), make_loss(BEST))
+    evaluate = steps.make_evaluation(
+        tower_network(MASKED, Dropout(0.3, 0.1)), make_loss(BEST)
+    )
     assert float(evaluate(weights, batch)) == pytest.approx(float(value), rel=1e-5)
     optimizer = make_optimizer(BEST, 100)
     start = initial_state(weights, optimizer)
     updates, _ = optimizer.update(gradients, start.moments, weights)
     expected = {name: np.array(weights[name] + updates[name]) for name in weights}
-    state, metrics = make_step(tower_network(MASKED), make_loss(BEST), optimizer)(start, batch)
+    state, metrics = make_step(tower_network(MASKED), make_loss(BEST), optimizer)(
+        start, batch
+    )
     assert float(metrics["loss"]) == pytest.approx(float(value), rel=1e-5)
     assert_close(state.weights, expected, atol=2e-6)
 
@@ -137,7 +159,10 @@ def loop_loss(scores, mask):
 
 
 def test_a_row_without_negatives_has_neither_loss_nor_gradient():
-    scores, mask = jnp.asarray(SCORES[:2, :2], jnp.float32), jnp.asarray(~np.eye(2, dtype=bool))
+    scores, mask = (
+        jnp.asarray(SCORES[:2, :2], jnp.float32),
+        jnp.asarray(~np.eye(2, dtype=bool)),
+    )
     loss, gradient = jax.value_and_grad(lambda s: ranking_loss(s, mask).sum())(scores)
     assert float(loss) == 0.0
     assert_array_equal(gradient, np.zeros_like(gradient))
@@ -152,15 +177,24 @@ def test_the_loss_of_a_configuration():
     for mask, known in ((MASK, MASK), (None, np.zeros_like(MASK))):
         expected = loop_loss(SCORES, known).mean() + 0.5 * pairs.mean()
         with jax.enable_x64(True):
-            assert loss(SCORES, mask, cosines, labels) == pytest.approx([expected] * 2, rel=1e-12)
-        assert loss(SCORES, mask, cosines, labels) == pytest.approx([expected] * 2, rel=1e-5)
-    for edition, closest, total in ((2022, "hardest", np.mean), (2023, "semi_hard", np.sum)):
+            assert loss(SCORES, mask, cosines, labels) == pytest.approx(
+                [expected] * 2, rel=1e-12
+            )
+        assert loss(SCORES, mask, cosines, labels) == pytest.approx(
+            [expected] * 2, rel=1e-5
+        )
+    for edition, closest, total in (
+        (2022, "hardest", np.mean),
+        (2023, "semi_hard", np.sum),
+    ):
         loss = make_loss(TrainConfig(edition=edition, margin=0.3))
         rows = loss_from_scores(SCORES, 0.3, closest=closest, reduction="none")
         minimised, mean = loss(SCORES)
         assert float(minimised) == pytest.approx(float(total(rows)), rel=1e-5)
         assert float(mean) == pytest.approx(float(np.mean(rows)), rel=1e-5)
-        equal = 1 + 1e-7 * np.random.RandomState(0).randn(64, 64)  # all vectors, but for rounding
+        equal = 1 + 1e-7 * np.random.RandomState(0).randn(
+            64, 64
+        )  # all vectors, but for rounding
         assert float(loss(equal)[1]) == pytest.approx(2 * 0.3, abs=1e-2)
 
 
@@ -175,8 +209,13 @@ def three_losses():
     rows = np.random.RandomState(0).randint(2, 30, (2, 40, 5)).tolist()
     batches = batches_of(rows, 8, pair_batch_size=8)
     optimizer, tower = make_optimizer(BEST, 100), TowerConfig(40, 4, mask_padding=True)
-    step = make_step(tower_network(tower, mesh=steps.device_mesh()), make_loss(BEST), optimizer)
-    state, losses = initial_state(init(jax.random.key(1), tower, "forget_gate"), optimizer), []
+    step = make_step(
+        tower_network(tower, mesh=steps.device_mesh()), make_loss(BEST), optimizer
+    )
+    state, losses = (
+        initial_state(init(jax.random.key(1), tower, "forget_gate"), optimizer),
+        [],
+    )
     for _ in range(3):
         state, metrics = step(state, next(batches))
         losses.append(float(metrics["loss"]))

@@ -1,9 +1,10 @@
 """The grammar of the embedded corpus: reads the text files beside this module and checks them.
 
-A meaning is an intent ("how long does DISH keep WHERE") with its slots filled. Every line of an
-intent asks the same thing in other words, and every line speaks of every slot, so a meaning has
-many wordings and two meanings share none. How the files are written is explained at the top of
-travel.txt; `tools.corpus.wording` puts meanings into words.
+A meaning is an intent ("how long does DISH keep WHERE") with its slots filled. Every
+line of an intent asks the same thing in other words, and every line speaks of every
+slot, so a meaning has many wordings and two meanings share none. How the files are
+written is explained at the top of travel.txt; `tools.corpus.wording` puts meanings into
+words.
 """
 
 from __future__ import annotations
@@ -18,13 +19,27 @@ from typing import NamedTuple
 
 from siamese.errors import DataError
 
-TOPICS = ("travel", "home", "health", "money", "study", "technology", "culture", "people")
-SIDES = ("for", "against")  # the two meanings of a `why` intent: why should I, why shouldn't I
+TOPICS = (
+    "travel",
+    "home",
+    "health",
+    "money",
+    "study",
+    "technology",
+    "culture",
+    "people",
+)
+SIDES = (
+    "for",
+    "against",
+)  # the two meanings of a `why` intent: why should I, why shouldn't I
 
 _LINE = re.compile(
     r"(?:\((?P<slot>\w+)=(?P<value>[^)]*)\) )?(?P<kind>say|how|know|find|should|why): "
 )
-_PART = re.compile(r"\[(?P<choice>[^\]]*)\]|\{(?P<slot>\w+(?::2)?)(?:\.(?P<form>\w+))?\}")
+_PART = re.compile(
+    r"\[(?P<choice>[^\]]*)\]|\{(?P<slot>\w+(?::2)?)(?:\.(?P<form>\w+))?\}"
+)
 _VALUE = re.compile(r"(?P<names>[^(]+?)\s*(?:\((?P<forms>\w+: [^)]*)\))?$")
 
 
@@ -57,13 +72,21 @@ class Intent:
         """Returns the lines that fit these values (one index per slot, in the slots' order)."""
         if not any(line.only for line in self.lines):
             return self.lines
-        names = {slot: values[i].names[0] for (slot, values), i in zip(self.slots.items(), fills)}
-        return [line for line in self.lines if not line.only or names[line.only[0]] == line.only[1]]
+        names = {
+            slot: values[i].names[0]
+            for (slot, values), i in zip(self.slots.items(), fills)
+        }
+        return [
+            line
+            for line in self.lines
+            if not line.only or names[line.only[0]] == line.only[1]
+        ]
 
     def meaning_id(self, fills: Sequence[int]) -> str:
         """Returns a readable name, such as 'flights/flight time/city=Rome,city:2=Cairo'."""
         values = (
-            f"{slot}={values[i].names[0]}" for (slot, values), i in zip(self.slots.items(), fills)
+            f"{slot}={values[i].names[0]}"
+            for (slot, values), i in zip(self.slots.items(), fills)
         )
         return f"{self.subject}/{self.name}/{','.join(values)}"
 
@@ -123,7 +146,9 @@ def _read_words(lines, lists: dict, frames: dict) -> None:
         elif "{..." not in line:  # words to put before or after a question
             target[name].append(line)
         else:  # both sides of a "why" frame, or the one side of any other
-            target[name].append(tuple(_split_frame(side) for side in line.split(" // ")))
+            target[name].append(
+                tuple(_split_frame(side) for side in line.split(" // "))
+            )
     for name in lists:
         lists[name] = tuple(lists[name])
 
@@ -148,19 +173,29 @@ def read_topic(lines, lists: dict, intents: list, contexts: dict) -> None:
             contexts[subject] = []
         elif line.startswith("-- "):
             close()
-            head = (line[3:].removesuffix(" | symmetric"), line.endswith(" | symmetric"), place)
+            head = (
+                line[3:].removesuffix(" | symmetric"),
+                line.endswith(" | symmetric"),
+                place,
+            )
         elif line.startswith("context: "):
             contexts[subject].append(line.removeprefix("context: "))
         elif line.startswith("let "):
             slot, _, values = line[4:].partition(": ")
             if slot in local:
-                raise DataError(f"{place}: the slot {slot!r} has its values twice; keep one")
-            local[slot] = tuple(_parse_value(value, place) for value in values.split(" / "))
+                raise DataError(
+                    f"{place}: the slot {slot!r} has its values twice; keep one"
+                )
+            local[slot] = tuple(
+                _parse_value(value, place) for value in values.split(" / ")
+            )
         elif match := _LINE.match(line):
             only = (match["slot"], match["value"]) if match["slot"] else None
             wordings.append(Line(match["kind"], _parse(line[match.end() :]), only))
         else:
-            raise DataError(f"{place}: expected '== subject', '--', 'let' or a line, got {line!r}")
+            raise DataError(
+                f"{place}: expected '== subject', '--', 'let' or a line, got {line!r}"
+            )
     close()
 
 
@@ -174,7 +209,9 @@ def _make_intent(subject: str, head: tuple, lists: dict, lines: list[Line]) -> I
     for number, line_slots in enumerate(used, start=1):
         if set(line_slots) != set(slots):
             missing = ", ".join(sorted(set(slots) - set(line_slots)))
-            raise DataError(f"{place}: wording {number} of {name!r} lacks the slot {missing}")
+            raise DataError(
+                f"{place}: wording {number} of {name!r} lacks the slot {missing}"
+            )
     unknown = [slot for slot in slots if slot.removesuffix(":2") not in lists]
     if unknown:
         raise DataError(f"{place}: no word list for {', '.join(unknown)}")

@@ -32,8 +32,8 @@ NEGATIVES = {
 class Dice:
     """Random choices that are the same on every platform and Python.
 
-    Built on `random.Random.random` alone: of Python's generators only this method's sequence is
-    promised never to change.
+    Built on `random.Random.random` alone: of Python's generators only this method's
+    sequence is promised never to change.
     """
 
     def __init__(self, seed: int):
@@ -72,7 +72,8 @@ class Meaning:
         self.wordings: dict[str, tuple] = {}  # text -> its recipe
         self.id = self.intent.meaning_id(self.fills)
         self.about = {
-            values[i].names[0] for values, i in zip(self.intent.slots.values(), self.fills)
+            values[i].names[0]
+            for values, i in zip(self.intent.slots.values(), self.fills)
         }
 
 
@@ -94,7 +95,9 @@ def _draw_meanings(intent: Intent, dice: Dice) -> list[Meaning]:
         by_slot = dict(zip(slots, fills))
         for slot, i in by_slot.items():  # {city} and {city:2} are two cities
             second = by_slot.get(f"{slot}:2")
-            if second is not None and (second == i or (intent.symmetric and second < i)):
+            if second is not None and (
+                second == i or (intent.symmetric and second < i)
+            ):
                 return False
         if fills in meanings:
             return False
@@ -112,10 +115,16 @@ def _draw_meanings(intent: Intent, dice: Dice) -> list[Meaning]:
     return list(meanings.values())
 
 
-def _twin(intent: Intent, slots: list[str], fills: tuple, dice: Dice) -> tuple[int, ...]:
+def _twin(
+    intent: Intent, slots: list[str], fills: tuple, dice: Dice
+) -> tuple[int, ...]:
     """Changes one thing: the side of a why, a direction, or one value."""
     twin = list(fills)
-    pairs = [(i, slots.index(f"{slot}:2")) for i, slot in enumerate(slots) if f"{slot}:2" in slots]
+    pairs = [
+        (i, slots.index(f"{slot}:2"))
+        for i, slot in enumerate(slots)
+        if f"{slot}:2" in slots
+    ]
     if "side" in slots and dice.chance(0.7):
         i = slots.index("side")
         twin[i] = 1 - twin[i]
@@ -165,7 +174,11 @@ class PairMaker:
     """
 
     def __init__(
-        self, grammar: Grammar, meanings: list[Meaning], taken: dict[str, Meaning], dice: Dice
+        self,
+        grammar: Grammar,
+        meanings: list[Meaning],
+        taken: dict[str, Meaning],
+        dice: Dice,
     ):
         self._grammar = grammar
         self._meanings = meanings
@@ -178,7 +191,9 @@ class PairMaker:
             self._by_intent.setdefault(id(meaning.intent), []).append(meaning)
             self._by_subject.setdefault(meaning.intent.subject, []).append(meaning)
             lines = dice.shuffled(range(len(meaning.intent.lines_for(meaning.fills))))
-            for i in range(dice.pick(WORDINGS)):  # each wording by another line while there are any
+            for i in range(
+                dice.pick(WORDINGS)
+            ):  # each wording by another line while there are any
                 line = (lines[i % len(lines)] + 0.5) / len(lines)
                 self._word(meaning, self._recipe_for(meaning, line))
 
@@ -211,7 +226,10 @@ class PairMaker:
             first.extend((meaning, *pair) for pair in pairs[:1])
             more.extend((meaning, *pair) for pair in pairs[1:])
         candidates = self._dice.shuffled(first) + self._dice.shuffled(more)
-        rows = (self._pair("duplicate", text1, a, text2, a) for a, text1, text2 in candidates)
+        rows = (
+            self._pair("duplicate", text1, a, text2, a)
+            for a, text1, text2 in candidates
+        )
         return list(itertools.islice(filter(None, rows), n))
 
     def _recipe_for(self, meaning: Meaning, line: float) -> list[float]:
@@ -220,7 +238,10 @@ class PairMaker:
         recipes = [[line, *self._dice.recipe()[1:]] for _ in range(n)]
         intent = meaning.intent
         fills = meaning.fills
-        return min(recipes, key=lambda recipe: len(render(self._grammar, intent, fills, recipe)))
+        return min(
+            recipes,
+            key=lambda recipe: len(render(self._grammar, intent, fills, recipe)),
+        )
 
     def _word(self, meaning: Meaning, recipe: list[float]) -> str | None:
         """Puts a meaning into words; None if the question is too long, too short or taken."""
@@ -249,13 +270,17 @@ class PairMaker:
         return self._pair_any("intent", a, others)
 
     def _same_subject(self, a: Meaning) -> Row | None:
-        others = [b for b in self._by_subject[a.intent.subject] if b.intent is not a.intent]
+        others = [
+            b for b in self._by_subject[a.intent.subject] if b.intent is not a.intent
+        ]
         about_same = [b for b in others if a.about & b.about]
         return self._pair_any("subject", a, about_same or others)
 
     def _unrelated(self, a: Meaning) -> Row | None:
         b = self._dice.pick(self._meanings)
-        return self._pair_any("unrelated", a, [b] if b.intent.subject != a.intent.subject else [])
+        return self._pair_any(
+            "unrelated", a, [b] if b.intent.subject != a.intent.subject else []
+        )
 
     def _pair_any(self, kind: str, a: Meaning, others: list[Meaning]) -> Row | None:
         """Pairs any wording of a meaning with any of another one."""
@@ -266,7 +291,9 @@ class PairMaker:
         other = self._dice.pick(list(b.wordings))
         return self._pair(kind, text, a, other, b)
 
-    def _pair(self, kind: str, text: str, a: Meaning, other: str, b: Meaning) -> Row | None:
+    def _pair(
+        self, kind: str, text: str, a: Meaning, other: str, b: Meaning
+    ) -> Row | None:
         """Returns the pair in random order, or None if it was made before."""
         key = (min(text, other), max(text, other))
         if text == other or key in self._made:

@@ -7,12 +7,15 @@ from collections.abc import Sequence
 
 from tools.corpus.grammar import Grammar, Intent
 
-# A recipe is this many numbers in [0, 1); they decide every choice in a wording. The same recipe
-# for two meanings of one intent gives two questions that differ only where the meanings do.
+# A recipe is this many numbers in [0, 1); they decide every choice in a wording. The
+# same recipe for two meanings of one intent gives two questions that differ only where
+# the meanings do.
 RECIPE_LENGTH = 20
 
 
-def render(grammar: Grammar, intent: Intent, fills: Sequence[int], recipe: Sequence[float]) -> str:
+def render(
+    grammar: Grammar, intent: Intent, fills: Sequence[int], recipe: Sequence[float]
+) -> str:
     """Puts a meaning into words.
 
     Args:
@@ -27,14 +30,19 @@ def render(grammar: Grammar, intent: Intent, fills: Sequence[int], recipe: Seque
     draws = iter(recipe)
     lines = intent.lines_for(fills)
     line = lines[int(next(draws) * len(lines))]
-    # The lower of two draws prefers what stands first: the plainer frames, the usual names.
+    # The lower of two draws prefers what stands first: the plainer frames, the usual
+    # names.
     frame_draw = min(next(draws), next(draws))
     style_draw, style_pick, form_draw = (next(draws) for _ in range(3))
 
-    values = {slot: of_slot[i] for (slot, of_slot), i in zip(intent.slots.items(), fills)}
+    values = {
+        slot: of_slot[i] for (slot, of_slot), i in zip(intent.slots.items(), fills)
+    }
     if intent.symmetric and next(draws) < 0.5:
         values |= {
-            slot: values[slot.removesuffix(":2") if slot.endswith(":2") else f"{slot}:2"]
+            slot: values[
+                slot.removesuffix(":2") if slot.endswith(":2") else f"{slot}:2"
+            ]
             for slot in values
             if slot.endswith(":2") or f"{slot}:2" in values
         }
@@ -81,13 +89,15 @@ def _dress(grammar: Grammar, subject: str, text: str, draw: float, pick: float) 
     return text
 
 
-# First words that may lose their capital after "Quick question:"; names and "I" keep theirs.
+# First words that may lose their capital after "Quick question:"; names and "I" keep
+# theirs.
 _FIRST_WORDS = frozenset(
     """How What What's Which Where Why Who When Is Are Can Could Do Does Did Will Would Should Has
     Any Got In On If For With At After Between My Our As Whose There""".split()  # noqa: SIM905
 )
 
-# Short and full forms that people mix; each question keeps the line's own or takes the other.
+# Short and full forms that people mix; each question keeps the line's own or takes the
+# other.
 _CONTRACTIONS = (
     ("What's", "What is"), ("what's", "what is"), ("I'm", "I am"), ("it's", "it is"),
     ("don't", "do not"), ("can't", "cannot"), ("I'd", "I would"), ("I've", "I have"),

@@ -1,8 +1,8 @@
 """The files in which Trax's Loop keeps a model, read without running anything in them.
 
-A directory holds ``model.pkl.gz`` (a gzipped pickle: step, state, history, input signature) and beside it
-``model.weights.npy.gz`` (gzipped .npy arrays, one after the other). Older files, the course's among them,
-keep all of it in the one pickle.
+A directory holds ``model.pkl.gz`` (a gzipped pickle: step, state, history, input
+signature) and beside it ``model.weights.npy.gz`` (gzipped .npy arrays, one after the
+other). Older files, the course's among them, keep all of it in the one pickle.
 """
 
 from __future__ import annotations
@@ -17,7 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from siamese.course.trax.safe_pickle import Refused, read_in_pieces, read_plain_pickle, reading
+from siamese.course.trax.safe_pickle import (
+    Refused,
+    read_in_pieces,
+    read_plain_pickle,
+    reading,
+)
 from siamese.errors import CheckpointError
 
 MAX_BYTES = 1 << 29  # Of one file's arrays: the course's are 21 MB.
@@ -28,7 +33,9 @@ NUMBERS = np.typecodes["AllInteger"] + "?efdFD"  # The types that an array may h
 class CourseModel:
     """What a model file of Trax holds."""
 
-    weights: list[np.ndarray]  # In Trax's order; empty parts and shared layers are left out.
+    weights: list[
+        np.ndarray
+    ]  # In Trax's order; empty parts and shared layers are left out.
     step: int  # 0 where the file does not say.
     path: Path  # The ``.pkl.gz`` file.
 
@@ -36,8 +43,9 @@ class CourseModel:
 def read_course_model(path: os.PathLike | str) -> CourseModel:
     """Reads a model that the course, Trax's Loop or ``save_to_file`` saved; runs nothing of it.
 
-    `path` is the ``.pkl.gz`` file, or a directory with a ``model.pkl.gz``. CheckpointError where it is
-    missing, damaged, too large, or holds anything but arrays, numbers, text and plain containers.
+    `path` is the ``.pkl.gz`` file, or a directory with a ``model.pkl.gz``.
+    CheckpointError where it is missing, damaged, too large, or holds anything but
+    arrays, numbers, text and plain containers.
     """
     path = Path(path)
     path = path / "model.pkl.gz" if path.is_dir() else path
@@ -49,11 +57,15 @@ def read_course_model(path: os.PathLike | str) -> CourseModel:
             "training directory."
         )
     weights, step = content["flat_weights"], content.get("step", 0)
-    if type(weights) is int:  # The compression level: the weights are in a file of their own.
+    if (
+        type(weights) is int
+    ):  # The compression level: the weights are in a file of their own.
         name = f"{path.name.removesuffix('.pkl.gz')}.weights.npy.gz"
         weights = read_arrays(path.with_name(name))
     numbers = (np.ndarray, np.generic, int, float)
-    is_list = isinstance(weights, (list, tuple)) and all(isinstance(w, numbers) for w in weights)
+    is_list = isinstance(weights, (list, tuple)) and all(
+        isinstance(w, numbers) for w in weights
+    )
     if not is_list or type(step) is not int or step < 0:
         raise CheckpointError(
             f"{path} is damaged: it has no list of arrays, or no number of steps."
@@ -64,7 +76,8 @@ def read_course_model(path: os.PathLike | str) -> CourseModel:
 def read_arrays(path: os.PathLike | str) -> list[np.ndarray]:
     """The arrays of a ``.npy.gz`` file of Trax: any number of .npy images, one after the other.
 
-    Any damage is a CheckpointError; Trax's own reader stops at the first one and reports nothing.
+    Any damage is a CheckpointError; Trax's own reader stops at the first one and
+    reports nothing.
     """
     arrays: list[np.ndarray] = []
     with _unpacked(path) as packed:

@@ -30,17 +30,21 @@ mended: dict[str, str] = {}
 def import_trax() -> types.ModuleType | None:
     """Imports Trax and mends it; None where it is not installed.
 
-    An import of Trax that failed before is cleared. Trax that is there already is mended.
+    An import of Trax that failed before is cleared. Trax that is there already is
+    mended.
     """
     import jax
 
     mend(_old_names, jax)
-    # Trax opens GzipFile on a file object without naming the mode; it has the right one.
+    # Trax opens GzipFile on a file object without naming the mode; it has the right
+    # one.
     warnings.filterwarnings(
         "ignore", message="GzipFile was opened for writing", module=r"trax(\.|$)"
     )
     # NumPy functions that Trax's own code calls by their old names.
-    warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"(trax|gin|gym)(\.|$)")
+    warnings.filterwarnings(
+        "ignore", category=DeprecationWarning, module=r"(trax|gin|gym)(\.|$)"
+    )
     if "trax" not in sys.modules:
         _clear_half_imported()
         try:
@@ -100,7 +104,9 @@ def _stack(*arguments: Any, **options: Any) -> list:
 def _getframeinfo(frame: Any, *arguments: Any, **options: Any) -> Any:
     """`inspect.getframeinfo`, of which Trax wants file and line alone."""
     if sys._getframe(1).f_globals.get("__name__") == ASSERT_SHAPE:
-        return types.SimpleNamespace(filename=frame.f_code.co_filename, lineno=frame.f_lineno)
+        return types.SimpleNamespace(
+            filename=frame.f_code.co_filename, lineno=frame.f_lineno
+        )
     return REAL_GETFRAMEINFO(frame, *arguments, **options)
 
 

@@ -16,17 +16,19 @@ from siamese.system.files import explained
 from siamese.system.process import StopSignals, keeping_generators
 
 logger = logging.getLogger("siamese")
-# The course's model starts collapsed; many a run leaves it only after hundreds of steps.
+# The course's model starts collapsed; many a run leaves it only after hundreds of
+# steps.
 COLLAPSE_STEPS = 600
 
 
 class Loop(training.Loop):
     """`trax.supervised.training.Loop` for one task over pairs; same arguments, arithmetic and files.
 
-    It trains on one device. The last step of a run is saved, also where a generator ends (DataError) or
-    Ctrl-C or SIGTERM comes, which waits for the end of the step. Weights that are not finite are never
-    saved (SiameseError). The log reports a loss that stays or ends at that of equal vectors. Another
-    model's checkpoint in `output_dir`, and a full disk, are a CheckpointError.
+    It trains on one device. The last step of a run is saved, also where a generator
+    ends (DataError) or Ctrl-C or SIGTERM comes, which waits for the end of the step.
+    Weights that are not finite are never saved (SiameseError). The log reports a loss
+    that stays or ends at that of equal vectors. Another model's checkpoint in
+    `output_dir`, and a full disk, are a CheckpointError.
     """
 
     def __init__(self, model, task, **stock: Any):
@@ -92,7 +94,11 @@ class Loop(training.Loop):
                 "The loss is %.3f at step %d%s, that of equal vectors: all questions have nearly the same "
                 "vector (collapse). Train longer, or try lstm_bias='forget_gate', a smaller learning "
                 "rate, a longer warm-up or another seed.",
-                *(loss, self._step, f" ({loss / pairs:.3f} a pair)" if pairs > 1 else ""),
+                *(
+                    loss,
+                    self._step,
+                    f" ({loss / pairs:.3f} a pair)" if pairs > 1 else "",
+                ),
             )
 
     @functools.cached_property
@@ -101,7 +107,10 @@ class Loop(training.Loop):
 
         def loss(pairs: int) -> float:
             ones = np.ones((pairs, 1), np.float32)
-            more = [np.zeros((pairs,) * len(x.shape), x.dtype) for x in self._batch_signature[2:]]
+            more = [
+                np.zeros((pairs,) * len(x.shape), x.dtype)
+                for x in self._batch_signature[2:]
+            ]
             return float(self._tasks[0].loss_layer((ones, ones, *more)))
 
         pairs = self._batch_signature[0].shape[0]

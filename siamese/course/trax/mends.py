@@ -26,7 +26,8 @@ from trax.supervised import trainer_lib, training
 from siamese.course.trax.safe_pickle import read_plain_pickle
 from siamese.errors import ArgumentError, CheckpointError, DataError, SiameseError
 
-# What `siamese.course.trax` calls after the import of Trax; each says what it mends, and why.
+# What `siamese.course.trax` calls after the import of Trax; each says what it mends,
+# and why.
 MENDS: list[Callable[[], None]] = []
 
 
@@ -34,7 +35,9 @@ class _NoEvents:
     """In place of Trax's writer of TensorBoard's event files: its methods do nothing."""
 
     def __init__(self, *_: Any, **__: Any):
-        self.scalar = self.image = self.text = self.flush = self.close = lambda *_, **__: None
+        self.scalar = self.image = self.text = self.flush = self.close = (
+            lambda *_, **__: None
+        )
 
 
 @MENDS.append
@@ -74,7 +77,8 @@ def _make_keys_outside_of_traces() -> None:
 def _accept_eval_task_and_several_devices() -> None:
     """trax.supervised.training.Loop(eval_task=...): the name of eval_tasks in the notebooks of 2020.
 
-    On several devices it would split the batch, and calls what has left JAX: it is shown one.
+    On several devices it would split the batch, and calls what has left JAX: it is
+    shown one.
     """
     original = training.Loop.__init__
     one = dict.fromkeys(("local_device_count", "global_device_count"), lambda: 1)
@@ -106,7 +110,9 @@ def _name_a_generator_that_ended() -> None:
                 result = original(self, *args, **options)
             except StopIteration:
                 count = f"{self._drawn} batch" + "es" * (self._drawn != 1)
-                raise DataError(f"{name} ended after {count}: it must be endless.") from None
+                raise DataError(
+                    f"{name} ended after {count}: it must be endless."
+                ) from None
             sample = jax.tree.leaves(self._sample_batch) or [None]
             if not all(hasattr(array, "shape") for array in sample):
                 raise DataError(f"{name} must give batches of arrays, (q1, q2).")
@@ -124,7 +130,9 @@ def _name_a_generator_that_ended() -> None:
 @MENDS.append
 def _mend_tree_unflatten() -> None:
     """trax.fastmath.numpy.tree_unflatten: compares an array with (), and Loop could not resume."""
-    module = sys.modules["trax.fastmath.numpy"]  # As an attribute it is JAX's or NumPy's.
+    module = sys.modules[
+        "trax.fastmath.numpy"
+    ]  # As an attribute it is JAX's or NumPy's.
     original = module.tree_unflatten
 
     def tree_unflatten(flat, tree, copy_from_tree=None):
@@ -132,7 +140,8 @@ def _mend_tree_unflatten() -> None:
             return flat[0], flat[1:]
         return original(flat, tree, copy_from_tree=copy_from_tree)
 
-    # The recursion inside the original looks its own name up in the module, and so finds ours.
+    # The recursion inside the original looks its own name up in the module, and so
+    # finds ours.
     module.tree_unflatten = fastmath.tree_unflatten = tree_unflatten
 
 
@@ -170,7 +179,9 @@ def _let_own_errors_through() -> None:
 
     def new(cls, *args):
         error = sys.exc_info()[1]
-        return error if isinstance(error, SiameseError) else Exception.__new__(cls, *args)
+        return (
+            error if isinstance(error, SiameseError) else Exception.__new__(cls, *args)
+        )
 
     base.LayerError.__new__ = new
 
@@ -181,7 +192,9 @@ def _name_missing_weights() -> None:
     original = base.Layer.__call__
 
     def needs_weights(layer) -> bool:
-        own = type(layer).init_weights_and_state is not base.Layer.init_weights_and_state
+        own = (
+            type(layer).init_weights_and_state is not base.Layer.init_weights_and_state
+        )
         return any(map(needs_weights, layer.sublayers)) if layer.sublayers else own
 
     @functools.wraps(original)
@@ -246,7 +259,9 @@ def _name_another_models_file() -> None:
     """Loop.load_checkpoint, Layer.init_from_file: named another model's file by a wall of shapes."""
     unflatten, match = base.unflatten_weights_and_state, training._match_by_shape
 
-    def unflatten_weights_and_state(flat_weights, flat_state, signature, weights_only=False):
+    def unflatten_weights_and_state(
+        flat_weights, flat_state, signature, weights_only=False
+    ):
         _check_shapes(flat_weights, base.flatten_weights_and_state(*signature)[0])
         return unflatten(flat_weights, flat_state, signature, weights_only=weights_only)
 
@@ -255,7 +270,9 @@ def _name_another_models_file() -> None:
             with redirect_stdout(io.StringIO()):  # a line for every array
                 return match(full, partial)
         except IndexError:
-            _check_shapes(*([a for a in arrays if a is not None] for arrays in (partial, full)))
+            _check_shapes(
+                *([a for a in arrays if a is not None] for arrays in (partial, full))
+            )
             raise
 
     base.unflatten_weights_and_state = unflatten_weights_and_state

@@ -1,8 +1,9 @@
 """Reading a pickle from a stranger: arrays, numbers, text and plain containers, nothing else.
 
-Python's own unpickler does the work, and finds no name but the few that arrays are made of. Each stands for
-a bound method of this file, which a pickle can call and cannot change. Arrays are NumPy's own, which checks
-that their bytes fit their shape; their types are its types of numbers, which a pickle cannot change either.
+Python's own unpickler does the work, and finds no name but the few that arrays are made
+of. Each stands for a bound method of this file, which a pickle can call and cannot
+change. Arrays are NumPy's own, which checks that their bytes fit their shape; their
+types are its types of numbers, which a pickle cannot change either.
 """
 
 from __future__ import annotations
@@ -22,9 +23,13 @@ import numpy as np
 
 from siamese.errors import CheckpointError
 
-MAX_BYTES = 1 << 28  # Of a pickle, unpacked: the course's oldest files hold all arrays, 64 MB.
+MAX_BYTES = (
+    1 << 28
+)  # Of a pickle, unpacked: the course's oldest files hold all arrays, 64 MB.
 _MAX_INSTRUCTIONS = 2_000_000  # Some seconds; a model's file has some thousands.
-_NUMBERS = r"[<|=]?(?:\?|b1|[iu][1248]|f[248]|c8|c16)"  # The types that an array may have.
+_NUMBERS = (
+    r"[<|=]?(?:\?|b1|[iu][1248]|f[248]|c8|c16)"  # The types that an array may have.
+)
 
 
 class Refused(Exception):
@@ -46,7 +51,9 @@ def reading(where: str) -> Iterator[None]:
         ) from None
     except Exception as error:  # The unpickler and NumPy promise no kinds of errors.
         if isinstance(error, OSError) and not isinstance(error, gzip.BadGzipFile):
-            raise CheckpointError(f"{where} cannot be read: {error.strerror or error}.") from error
+            raise CheckpointError(
+                f"{where} cannot be read: {error.strerror or error}."
+            ) from error
         raise CheckpointError(
             f"{where} is damaged or cut off ({type(error).__name__}). Use another copy of it."
         ) from error
@@ -63,23 +70,31 @@ def read_in_pieces(file: BinaryIO, limit: int) -> io.BytesIO:
     return data
 
 
-def read_plain_pickle(file: BinaryIO, where: str, signature: Callable = lambda *of: of) -> Any:
+def read_plain_pickle(
+    file: BinaryIO, where: str, signature: Callable = lambda *of: of
+) -> Any:
     """The content of a pickle of any protocol, read without running anything in it.
 
-    It is None, numbers, text, bytes, lists, tuples, dicts with text as keys, ``defaultdict(list)``, and
-    NumPy arrays and scalars (JAX's become NumPy's); `signature` makes of (shape, dtype) what stands for
-    Trax's ShapeDtype of a model's input. CheckpointError for anything else, by its name, and for a file
-    that is damaged or too large; it calls the file `where`.
+    It is None, numbers, text, bytes, lists, tuples, dicts with text as keys,
+    ``defaultdict(list)``, and NumPy arrays and scalars (JAX's become NumPy's);
+    `signature` makes of (shape, dtype) what stands for Trax's ShapeDtype of a model's
+    input. CheckpointError for anything else, by its name, and for a file that is
+    damaged or too large; it calls the file `where`.
     """
     with reading(where):
         stream = read_in_pieces(file, MAX_BYTES)
-        # A first look runs nothing and refuses what makes Python's unpickler slow or vast.
+        # A first look runs nothing and refuses what makes Python's unpickler slow or
+        # vast.
         for count, (code, argument, _) in enumerate(pickletools.genops(stream)):
             if count == _MAX_INSTRUCTIONS:
                 raise Refused(f"has more than {_MAX_INSTRUCTIONS:,} instructions")
-            if code.name.endswith("PUT") and argument > count:  # The unpickler's memo is an array.
+            if (
+                code.name.endswith("PUT") and argument > count
+            ):  # The unpickler's memo is an array.
                 raise ValueError
-            if argument == ">":  # NumPy's types of numbers would ignore it; Trax has no such text.
+            if (
+                argument == ">"
+            ):  # NumPy's types of numbers would ignore it; Trax has no such text.
                 raise Refused("holds an array of another machine's byte order")
         if stream.read(1):
             raise ValueError
@@ -92,7 +107,9 @@ class _Unpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         path = f"{module.replace('numpy._core', 'numpy.core')}.{name}"
-        if path == "trax.shapes.ShapeDtype":  # A new class each time: a pickle can change it.
+        if (
+            path == "trax.shapes.ShapeDtype"
+        ):  # A new class each time: a pickle can change it.
             return type(name, (SimpleNamespace,), {})
         if re.fullmatch(r"numpy\.(bool_?|u?int(8|16|32|64)|float(16|32|64))", path):
             return np.dtype(name.rstrip("_"))
@@ -108,15 +125,22 @@ class _Unpickler(pickle.Unpickler):
     def _reconstruct(self, *_: Any) -> np.ndarray:
         return np.empty(0, object)  # until its state is set
 
-    def _frombuffer(self, data: Any, dtype: Any, shape: tuple, order: str = "C") -> np.ndarray:
-        if type(data) not in (bytes, bytearray):  # A pickle could free those of an array.
+    def _frombuffer(
+        self, data: Any, dtype: Any, shape: tuple, order: str = "C"
+    ) -> np.ndarray:
+        if type(data) not in (
+            bytes,
+            bytearray,
+        ):  # A pickle could free those of an array.
             raise ValueError
         return np.frombuffer(data, dtype).reshape(shape, order=order)
 
     def _scalar(self, dtype: Any, data: bytes) -> np.generic:
         return self._frombuffer(data, dtype, ())[()]
 
-    def _jax_array(self, function: Any, arguments: Any, state: tuple, _: Any) -> np.ndarray:
+    def _jax_array(
+        self, function: Any, arguments: Any, state: tuple, _: Any
+    ) -> np.ndarray:
         """A JAX array pickles as how to make a NumPy one; that is what it becomes."""
         array = self._reconstruct()
         array.__setstate__(state)
@@ -144,12 +168,16 @@ def _plain(value: Any, signature: Callable, done: dict[int, Any]) -> Any:
     """The content with its signatures in their places; a container that contains itself never ends."""
     if isinstance(value, SimpleNamespace):
         return signature(tuple(value.shape), np.dtype(value.dtype))
-    is_array = isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biufc"
+    is_array = (
+        isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biufc"
+    )
     if is_array or isinstance(value, _PLAIN):
         return value
     if not isinstance(value, (list, tuple, dict)):
         raise Refused("holds a name where a value is expected")
-    if id(value) not in done:  # The ids stay good: `value` and all in it live until the end.
+    if (
+        id(value) not in done
+    ):  # The ids stay good: `value` and all in it live until the end.
         children = value.values() if isinstance(value, dict) else value
         plain = [_plain(child, signature, done) for child in children]
         if not isinstance(value, dict):

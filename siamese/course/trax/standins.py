@@ -1,9 +1,10 @@
 """Stand-ins for TensorFlow and Gym while Trax is imported, so that neither has to be loaded.
 
-Trax's import touches TensorFlow, TensorFlow Datasets, TensorFlow Text and Gym only in passing: type
-names for `isinstance`, one Keras base class, file helpers. While `import trax` runs, those packages
-resolve to modules of this file. What the training loop calls of them is answered here (`_LIGHT`); any
-other call is an error, which names the package to import before Trax.
+Trax's import touches TensorFlow, TensorFlow Datasets, TensorFlow Text and Gym only in
+passing: type names for `isinstance`, one Keras base class, file helpers. While `import
+trax` runs, those packages resolve to modules of this file. What the training loop calls
+of them is answered here (`_LIGHT`); any other call is an error, which names the package
+to import before Trax.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ _LIGHT = {
     "tensorflow.io.gfile.exists": os.path.exists,
     "tensorflow.io.gfile.isdir": os.path.isdir,
     "tensorflow.io.gfile.makedirs": functools.partial(os.makedirs, exist_ok=True),
-    "tensorflow.io.gfile.rename": lambda source, target, overwrite: os.replace(source, target),
+    "tensorflow.io.gfile.rename": lambda source, target, overwrite: os.replace(
+        source, target
+    ),
     "tensorflow.io.gfile.GFile": open,
     "tensorflow.random.set_seed": lambda seed: None,  # There is no generator to seed.
 }

@@ -1,8 +1,9 @@
 """Checks of the notebooks' exercises: several cases each, and one sentence for a mistake.
 
-Each ``check_<function>(fn)`` takes the learner's function, prints which cases it passed and, where it
-failed, the expected and the actual result and the mistake, and returns a `Score`. `hint` tells more on
-request, and `solution` shows the answer after three failed tries or hints.
+Each ``check_<function>(fn)`` takes the learner's function, prints which cases it passed
+and, where it failed, the expected and the actual result and the mistake, and returns a
+`Score`. `hint` tells more on request, and `solution` shows the answer after three
+failed tries or hints.
 """
 
 import json
@@ -16,7 +17,11 @@ from .engine import MARK, TRIES, Exercise, Failure, Score
 
 _CHECKS = {
     1: (batch.check_cosine_similarity, batch.check_triplet_loss),
-    2: (batch.check_mean_negative, batch.check_closest_negative, loss.check_modified_loss),
+    2: (
+        batch.check_mean_negative,
+        batch.check_closest_negative,
+        loss.check_modified_loss,
+    ),
     3: (model.check_normalize, model.check_shared_towers),
     4: (evaluation.check_accuracy_at, evaluation.check_best_threshold),
     5: (
@@ -33,8 +38,13 @@ _CHECKS = {
 }
 
 # Number of the notebook -> name of the function in it -> its check.
-EXERCISES = {number: {check.name: check for check in checks} for number, checks in _CHECKS.items()}
-_BY_NAME = {name: check for checks in EXERCISES.values() for name, check in checks.items()}
+EXERCISES = {
+    number: {check.name: check for check in checks}
+    for number, checks in _CHECKS.items()
+}
+_BY_NAME = {
+    name: check for checks in EXERCISES.values() for name, check in checks.items()
+}
 # Name of the function -> how many cases its check has.
 OUT_OF = {name: len(check.cases) for name, check in _BY_NAME.items()}
 globals().update({check.__name__: check for check in _BY_NAME.values()})
@@ -42,7 +52,9 @@ globals().update({check.__name__: check for check in _BY_NAME.values()})
 
 def _exercise(name: str) -> Exercise:
     if name not in _BY_NAME:
-        raise ArgumentError(f"There is no exercise {name!r}. There are: {', '.join(_BY_NAME)}.")
+        raise ArgumentError(
+            f"There is no exercise {name!r}. There are: {', '.join(_BY_NAME)}."
+        )
     return _BY_NAME[name]
 
 

@@ -30,9 +30,13 @@ def _drawn(fn, *arguments, count=4, seed=34, **options) -> list[tuple]:
     np.random.seed(seed)
     generator = fn(_Q1, _Q2, *arguments, **options)
     what = "None" if generator is None else f"a {type(generator).__name__}"
-    is_generator = np.iterable(generator) and not isinstance(generator, (tuple, list, np.ndarray))
+    is_generator = np.iterable(generator) and not isinstance(
+        generator, (tuple, list, np.ndarray)
+    )
     require(
-        is_generator, f"returned {what}", f"no yield, it returned {what}: yield makes a generator"
+        is_generator,
+        f"returned {what}",
+        f"no yield, it returned {what}: yield makes a generator",
     )
     drawn = []
     copies = []
@@ -45,7 +49,9 @@ def _drawn(fn, *arguments, count=4, seed=34, **options) -> list[tuple]:
     ended = "is endless: while True" if drawn else "ended without a yield"
     require(len(drawn) == count, f"{len(drawn)} batches", f"the generator {ended}")
     hint = "the same array is yielded twice: make a new one for each batch"
-    require(same(drawn, copies, 0.0), "a batch that changed when the next one came", hint)
+    require(
+        same(drawn, copies, 0.0), "a batch that changed when the next one came", hint
+    )
     return drawn
 
 
@@ -107,7 +113,8 @@ check_data_generator = Exercise(
 
 # ---- A model and a generator that are passed ----
 
-# The vector of a question is chosen by its first token; the dot products are exact numbers.
+# The vector of a question is chosen by its first token; the dot products are exact
+# numbers.
 _DIRECTIONS = np.zeros((16, 2), np.float32)
 _DIRECTIONS[2:8] = [[1, 0], [0.5, 0.8660254], [0, 1], [-1, 0], [0.8, 0.6], [0.6, 0.8]]
 
@@ -166,11 +173,17 @@ def _share(fn, n, batch_size, threshold, labels=int, pad=1):
     share = call(fn, q1, q2, y.astype(labels), threshold, model, vocab, **options)
     _expect_called(log, pad)
     shuffled = any(shuffle for _, _, shuffle in log)
-    require(not shuffled, "shuffle=True", "the batches are shuffled, and y is not: shuffle=False")
+    require(
+        not shuffled,
+        "shuffle=True",
+        "the batches are shuffled, and y is not: shuffle=False",
+    )
     size = max(size for size, _, _ in log)
     fits = size in (batch_size, min(batch_size, n))
     require(fits, f"batches of {size}", "use the argument batch_size")
-    return share.reshape(()) if share.size == 1 else share  # [[0.7]], of np.dot(v1, v2.T)
+    return (
+        share.reshape(()) if share.size == 1 else share
+    )  # [[0.7]], of np.dot(v1, v2.T)
 
 
 def _questions(draw: np.random.Generator, n: int) -> list[list[int]]:
@@ -217,14 +230,27 @@ class _KerasModel:
         """Float [1, 2 d], of the first batch of a tf.data.Dataset or a list: ((q1, q2), None)."""
         (sides, *_), *_ = batches
         texts = [np.asarray(side).ravel()[0] for side in sides]
-        texts = [text.decode() if isinstance(text, bytes) else str(text) for text in texts]
+        texts = [
+            text.decode() if isinstance(text, bytes) else str(text) for text in texts
+        ]
         ids = [[_IDS.get(word, 0) for word in word_tokenize(text)] for text in texts]
         longest = max(map(len, ids))
-        padded = [np.array([side + [_IDS["<PAD>"]] * (longest - len(side))]) for side in ids]
+        padded = [
+            np.array([side + [_IDS["<PAD>"]] * (longest - len(side))]) for side in ids
+        ]
         return np.concatenate(self.model(padded), axis=1)
 
 
-def _answer(fn, question1, question2, threshold, pad=1, kind=defaultdict, vectors=None, **options):
+def _answer(
+    fn,
+    question1,
+    question2,
+    threshold,
+    pad=1,
+    kind=defaultdict,
+    vectors=None,
+    **options,
+):
     """The answer as text, True or False."""
 
     def model(questions):
@@ -234,14 +260,17 @@ def _answer(fn, question1, question2, threshold, pad=1, kind=defaultdict, vector
     log: list[tuple] = []
     words = {**_IDS, "<PAD>": pad}
     vocab = defaultdict(int, words) if kind is defaultdict else words
-    keras = isinstance(fn, Learner) and "vocab" not in inspect.signature(fn.fn).parameters
+    keras = (
+        isinstance(fn, Learner) and "vocab" not in inspect.signature(fn.fn).parameters
+    )
     if keras:
         answer = fn(question1, question2, threshold, _KerasModel(model), **options)
     else:
         options["data_generator"] = _recording(log)
         answer = fn(question1, question2, threshold, model, vocab, **options)
     array = np.asarray(answer)
-    # The course's own solution ends with np.dot(v1, v2.T) > threshold: [[True]] is one answer too.
+    # The course's own solution ends with np.dot(v1, v2.T) > threshold: [[True]] is one
+    # answer too.
     if array.size != 1 or array.dtype != bool:
         call(lambda: 0 if answer is not None else None)
         form = f" of shape {array.shape}" if array.shape else ""
@@ -269,7 +298,11 @@ def _answered(fn, *arguments, printed=False, **options):
         texts.append(stream.getvalue().strip())
     hint = "nothing is printed without verbose"
     require(not texts[0], "something is printed without verbose", hint)
-    require(texts[1], "nothing is printed", "verbose=True prints the questions and the cosine")
+    require(
+        texts[1],
+        "nothing is printed",
+        "verbose=True prints the questions and the cosine",
+    )
     return "printed with verbose alone"
 
 

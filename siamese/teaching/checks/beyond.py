@@ -49,7 +49,9 @@ def _name(fn, *arguments) -> str:
         return "None in quotes" if answer == "None" else str(answer)
     if isinstance(answer, (int, float, np.number)) and not isinstance(answer, bool):
         return f"the number {answer:.6g}"
-    raise Fault(f"{type(answer).__name__}: {answer!r}", "return the text alone, or None")
+    raise Fault(
+        f"{type(answer).__name__}: {answer!r}", "return the text alone, or None"
+    )
 
 
 _COMPASS = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [-0.8, -0.6], [-1.0, 0.0]])

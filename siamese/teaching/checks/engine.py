@@ -1,9 +1,10 @@
 """An exercise as a table: its reference, its cases, and its mistakes, each an edit of the reference's text.
 
-A check runs the learner's function on the cases. Where a result is wrong, it makes the table's wrong
-functions out of the reference's source, runs them on the same cases, and names the mistake whose results
-equal the learner's on all of them: one mistake, one sentence. Where none fits, the report holds the
-learner's result beside the right one, or the error and the learner's own line.
+A check runs the learner's function on the cases. Where a result is wrong, it makes the
+table's wrong functions out of the reference's source, runs them on the same cases, and
+names the mistake whose results equal the learner's on all of them: one mistake, one
+sentence. Where none fits, the report holds the learner's result beside the right one,
+or the error and the learner's own line.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ class Failure:
         for name in ("expected", "actual", "hint"):
             text = getattr(self, name)
             if text:
-                lines.append(f"      {name + ':':<9} " + text.replace("\n", "\n" + " " * 16))
+                lines.append(
+                    f"      {name + ':':<9} " + text.replace("\n", "\n" + " " * 16)
+                )
         return "\n".join(lines)
 
 
@@ -61,7 +64,9 @@ class Score:
     points: int  # cases passed
     out_of: int  # cases in all
     failures: tuple[Failure, ...] = ()  # in order
-    written: bool = True  # False where the function still has its blanks; it then has no points
+    written: bool = (
+        True  # False where the function still has its blanks; it then has no points
+    )
     note: str = ""  # where an exercise has several right answers, the name of this one
 
     @property
@@ -112,18 +117,26 @@ def call(fn: Callable, *arguments, **options) -> np.ndarray:
 class Exercise:
     """The check of an exercise: call it with the learner's function; it prints and returns the score.
 
-    A form, here and in `tables`, is a text that makes a function out of the reference's source.
+    A form, here and in `tables`, is a text that makes a function out of the reference's
+    source.
     """
 
     name: str  # of the function, and of its section in the sheets
     table: list[Case]  # the cases in order, the plainest first
     _: KW_ONLY
-    variants: tuple[str, ...] = ("",)  # forms added to each mistake's: what often stands beside it
+    variants: tuple[str, ...] = (
+        "",
+    )  # forms added to each mistake's: what often stands beside it
     scope: Mapping[str, Any] = field(default_factory=dict)  # names that forms use
-    # (Function, *arguments, **options) -> the result of a case: numbers, text, or a list.
+    # (Function, *arguments, **options) -> the result of a case: numbers, text, or a
+    # list.
     observe: Callable = call
-    trace: Callable | None = None  # function -> what is compared in place of its results
-    seconds: float = 30.0  # the most that all cases may take: JAX compiles each operation
+    trace: Callable | None = (
+        None  # function -> what is compared in place of its results
+    )
+    seconds: float = (
+        30.0  # the most that all cases may take: JAX compiles each operation
+    )
     stays: bool = True  # whether the arguments must stay as they are; a case of its own
 
     def __post_init__(self):
@@ -131,7 +144,9 @@ class Exercise:
         self.answers = tables.answers(self.name)
         rows = [*tables.rows(self.name), *tables.rows("ERRORS")]
         self.rows = [row for row in rows if not row[1].startswith("! ")]
-        self.errors = [(form[2:], words) for words, form in rows if form.startswith("! ")]
+        self.errors = [
+            (form[2:], words) for words, form in rows if form.startswith("! ")
+        ]
         self.source = tables.source(self.name)
         arguments = ast.parse(self.source).body[0].args
         self.signature = f"{self.name}({ast.unparse(arguments)})"
@@ -141,7 +156,9 @@ class Exercise:
         self.scope["right"] = self.function()
         self.failed = 0  # tries
         self.hinted = 0  # hints that were shown
-        self.__name__ = "check_" + re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.name).lower()
+        self.__name__ = (
+            "check_" + re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.name).lower()
+        )
         self.__doc__ = f"Checks ``{self.signature}``."
 
     def __call__(self, fn: Callable) -> Score:
@@ -169,7 +186,9 @@ class Exercise:
 
     def function(self, *forms: str) -> Callable | None:
         """The function of the forms, one after the other; None where an edit's text is not there."""
-        source = re.sub(r"\n +from trax.fastmath import numpy as fastnp", "", self.source)
+        source = re.sub(
+            r"\n +from trax.fastmath import numpy as fastnp", "", self.source
+        )
         for form in filter(None, forms):
             source = tables.edited(source.replace("fastnp.", "np."), form)
             if not source:
@@ -181,7 +200,9 @@ class Exercise:
     def wrong(self) -> Iterator[tuple[str, str, Callable]]:
         """(sentence, form, wrong function) of each row, in each right answer and variant."""
         answers = self.answers.values()
-        for answer, variant, row in itertools.product(answers, self.variants, self.rows):
+        for answer, variant, row in itertools.product(
+            answers, self.variants, self.rows
+        ):
             sentence, form = row
             function = self.function(answer, variant, form)
             if function is not None:
@@ -194,8 +215,11 @@ class Exercise:
         except (KeyboardInterrupt, TooSlow):
             raise
         except BaseException as error:
-            # The text of an error of Trax's layers is a whole traceback; the error itself is inside.
-            while type(error).__name__ == "LayerError" and error.__context__ is not None:
+            # The text of an error of Trax's layers is a whole traceback; the error
+            # itself is inside.
+            while (
+                type(error).__name__ == "LayerError" and error.__context__ is not None
+            ):
                 error = error.__context__
             if isinstance(error, Fault):
                 return error
@@ -222,7 +246,9 @@ class Exercise:
             slow = f"nothing within {self.seconds:.0f} seconds"
             hint = "look for a loop that never ends, or a generator that never yields"
             results.append(Fault(slow, hint, "TooSlow"))
-        late = Fault("not tried: the function did not end in the case before", key="TooSlow")
+        late = Fault(
+            "not tried: the function did not end in the case before", key="TooSlow"
+        )
         return results + [late] * (len(self.table) - len(results))
 
     def _judged(self, learner: Learner) -> tuple[list[Failure], str]:
@@ -250,14 +276,18 @@ class Exercise:
         for i in wrong:
             right = show(expected[i], results[i])
             result = show(results[i], expected[i])
-            failures.append(Failure(self.table[i].name, right, result, "" if failures else hint))
+            failures.append(
+                Failure(self.table[i].name, right, result, "" if failures else hint)
+            )
 
         place = learner.changed() if self.stays else None
         if place is not None and hint:
             failures.append(self._changed(place, with_hint=False))
         elif place is not None:
             failures.insert(0, self._changed(place, with_hint=True))
-        elif self.stays and len(wrong) == len(self.table):  # No points for doing nothing right.
+        elif self.stays and len(wrong) == len(
+            self.table
+        ):  # No points for doing nothing right.
             failures.append(Failure(STAYS, "the same as before", "no result is right"))
         return tuple(failures), answer if len(wrong) < len(results) / 2 else ""
 
@@ -280,7 +310,8 @@ class Exercise:
         """The sentence of the learner's mistake; empty where none fits."""
         rights = [self.expected(form) for form in self.answers.values()]
         order = sorted(range(len(results)), key=lambda i: i not in wrong)
-        # A later case that explains itself, such as nothing printed, may be a mistake of its own.
+        # A later case that explains itself, such as nothing printed, may be a mistake
+        # of its own.
         explained = {i for i in wrong[1:] if getattr(results[i], "hint", "")}
         late = {i for i in order if getattr(results[i], "key", "") == "TooSlow"}
         order = [i for i in order if i not in explained | late]
@@ -322,18 +353,26 @@ class Exercise:
         arrays = [results[i] for i in wrong if isinstance(results[i], np.ndarray)]
         if not all(np.isfinite(array).all() for array in arrays):
             return "there is nan or inf in the result: look for a division by zero, or 0 * inf"
-        if isinstance(first, np.ndarray) and first.ndim > np.ndim(rights[0][wrong[0]]) == 0:
+        if (
+            isinstance(first, np.ndarray)
+            and first.ndim > np.ndim(rights[0][wrong[0]]) == 0
+        ):
             return "one number is asked for: the array is not summed or averaged"
         for right in rights:
             if all(same(results[i], right[i], 5e-3) for i in wrong):
-                return "nearly right: is it rounded on the way, is something small added?"
+                return (
+                    "nearly right: is it rounded on the way, is something small added?"
+                )
         return ""
 
 
 @functools.cache
 def _slips() -> list[tuple[str, Callable]]:
     """(sentence, right result -> the result of a slip) that any number may have."""
-    return [(words, eval(f"lambda x: {form}", {"np": np})) for words, form in tables.rows("SLIPS")]
+    return [
+        (words, eval(f"lambda x: {form}", {"np": np}))
+        for words, form in tables.rows("SLIPS")
+    ]
 
 
 def _slipped(slip: Callable, right: Any) -> np.ndarray | None:

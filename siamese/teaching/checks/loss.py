@@ -48,7 +48,9 @@ def _from_scores(scores) -> tuple[np.ndarray, np.ndarray]:
     """
     rest = np.sqrt(1 - (scores * scores).sum(axis=0))
     first = np.eye(len(scores), len(scores) + 1)
-    return first.astype(np.float32), np.column_stack([scores.T, rest]).astype(np.float32)
+    return first.astype(np.float32), np.column_stack([scores.T, rest]).astype(
+        np.float32
+    )
 
 
 def _loss(fn, v1, v2, how="", **options):
@@ -59,7 +61,9 @@ def _loss(fn, v1, v2, how="", **options):
         v2 = v2.astype(np.float64)
     if how == "slope":
         turn = np.zeros_like(v1, dtype=np.float64)
-        turn[1] = np.eye(v1.shape[1])[2] - v1[1, 2] * v1[1]  # its length stays 1 to first order
+        turn[1] = (
+            np.eye(v1.shape[1])[2] - v1[1, 2] * v1[1]
+        )  # its length stays 1 to first order
         if is_learner:
             _, gradient = _compiled(fn)
             slope = (np.asarray(gradient) * turn).sum()
@@ -95,7 +99,9 @@ def _compiled(learner):
 
 
 _SEVEN = _vectors(7, 5)
-_V1 = np.array([[0.26726124, 0.53452248, 0.80178373], [-0.5178918, -0.57543534, -0.63297887]])
+_V1 = np.array(
+    [[0.26726124, 0.53452248, 0.80178373], [-0.5178918, -0.57543534, -0.63297887]]
+)
 _CASES = [
     Case("four pairs", _vectors(4, 1)),
     Case("the assignment's two pairs", (_V1, _V1 * [[1], [-1]])),
@@ -104,11 +110,17 @@ _CASES = [
     Case("margin 0", _from_scores(0.8 * HAND_MADE), {"margin": 0.0}),
     Case("all vectors equal", (np.full((4, 5), 0.2**0.5),) * 2),
     Case("all negatives below 0", _from_scores(0.9 * WELL_APART), {"margin": 1.5}),
-    Case("negatives far below 0, and positives too", _from_scores(-0.6 - 0.1 * np.eye(2))),
+    Case(
+        "negatives far below 0, and positives too", _from_scores(-0.6 - 0.1 * np.eye(2))
+    ),
     Case("a batch of seven, compiled", _SEVEN, {"how": "compiled"}),
     Case("its gradient", _SEVEN, {"how": "slope"}),
 ]
 check_triplet_loss_fn = Exercise("TripletLossFn", _CASES, observe=_loss)
-_LATER, _EARLIER, *_ = map(check_triplet_loss_fn.function, check_triplet_loss_fn.answers.values())
+_LATER, _EARLIER, *_ = map(
+    check_triplet_loss_fn.function, check_triplet_loss_fn.answers.values()
+)
 _EDITIONS = {"edition2023": _LATER, "edition2022": _EARLIER}
-check_symmetric_loss = Exercise("symmetric_loss", _CASES, scope=_EDITIONS, observe=_loss)
+check_symmetric_loss = Exercise(
+    "symmetric_loss", _CASES, scope=_EDITIONS, observe=_loss
+)

@@ -42,7 +42,8 @@ check_normalize = Exercise(
 
 # ---- Two towers that are one ----
 
-# Row 0 is the same question on both sides, row 3 the same words in two orders; two others stand in both.
+# Row 0 is the same question on both sides, row 3 the same words in two orders; two
+# others stand in both.
 _Q1 = [[3, 4, 5, 1], [6, 7, 8, 9], [2, 2, 3, 1], [3, 4, 5, 6], [10, 9, 1, 1]]
 _Q2 = [[3, 4, 5, 1], [2, 2, 3, 1], [10, 9, 1, 1], [6, 5, 4, 3], [7, 1, 1, 1]]
 
@@ -53,10 +54,14 @@ def _built(fn, **sizes):
 
     model = fn(**sizes)
     if not isinstance(model, tl.Layer):
-        what = "None" if model is None else f"{type(model).__name__}: {show(str(model))}"
+        what = (
+            "None" if model is None else f"{type(model).__name__}: {show(str(model))}"
+        )
         raise Fault(what, "return the model: a Trax layer")
     if (model.n_in, model.n_out) != (2, 2):
-        hint = "two questions in, two vectors out: one combinator runs layers side by side"
+        hint = (
+            "two questions in, two vectors out: one combinator runs layers side by side"
+        )
         if model.n_in == model.n_out == 1:
             hint = f"this is one tower, or towers one after the other: {hint}"
         raise Fault(f"{model.n_in} in, {model.n_out} out", hint)
@@ -97,7 +102,9 @@ def _returning(layer) -> None:
             return output
         # The learner's function is in the closure of Trax's own.
         cells = [cell.cell_contents for cell in function.__closure__ or ()]
-        code = next((cell for cell in cells if inspect.isfunction(cell)), function).__code__
+        code = next(
+            (cell for cell in cells if inspect.isfunction(cell)), function
+        ).__code__
         line = linecache.getline(code.co_filename, code.co_firstlineno).strip()
         raise Fault(
             f"the layer {layer.name} returns None\nin line {code.co_firstlineno}: {line}",
@@ -117,7 +124,9 @@ def _shapes(model):
             _returning(leaf)
     pair = (np.array(_Q1, np.int32), np.array(_Q2, np.int32))
     key = np.zeros(2, np.uint32)
-    weights_and_state = jax.eval_shape(lambda: model.init(shapes.signature(pair), rng=key))
+    weights_and_state = jax.eval_shape(
+        lambda: model.init(shapes.signature(pair), rng=key)
+    )
 
     def run(weights, state):
         outputs, _ = model.pure_fn(pair, weights, state, key, use_cache=True)
@@ -191,9 +200,16 @@ def _assignment_fact(fn, name):
     return _facts(fn)[name]
 
 
-_MORE = [Case(n, (n,)) for n in ("the printed model", "its default arguments", "mode='predict'")]
+_MORE = [
+    Case(n, (n,))
+    for n in ("the printed model", "its default arguments", "mode='predict'")
+]
 check_siamese = Exercise(
-    "Siamese", [*_TOWER_CASES, *_MORE], observe=_assignment_fact, trace=_structure, stays=False
+    "Siamese",
+    [*_TOWER_CASES, *_MORE],
+    observe=_assignment_fact,
+    trace=_structure,
+    stays=False,
 )
 
 # ---- train_model ----
@@ -224,7 +240,11 @@ def _small_loss():
 
 def _source(task) -> str:
     """Which of the two generators a task's batches come from."""
-    return "train_generator" if np.isin(task.sample_batch[0], _TRAIN).all() else "val_generator"
+    return (
+        "train_generator"
+        if np.isin(task.sample_batch[0], _TRAIN).all()
+        else "val_generator"
+    )
 
 
 @lru_cache(1)  # for all cases
@@ -234,12 +254,18 @@ def _loop(fn) -> dict[str, str]:
     from trax.supervised import training
 
     parts = [_small_model, _small_loss, _batches(_TRAIN), _batches(_VALID)]
-    if [*inspect.signature(fn.fn).parameters][2:3] == ["lr_schedule"]:  # the notebook of 2020
+    if [*inspect.signature(fn.fn).parameters][2:3] == [
+        "lr_schedule"
+    ]:  # the notebook of 2020
         parts.insert(2, lr.warmup_and_rsqrt_decay(400, 0.01))
     with tempfile.TemporaryDirectory(prefix="check-") as folder:
         output_dir = os.path.join(folder, "run")
         loop = fn.fn(*parts, output_dir)
-        require(loop is not None, "None", "like loop.run(), it gives nothing: is `return` missing?")
+        require(
+            loop is not None,
+            "None",
+            "like loop.run(), it gives nothing: is `return` missing?",
+        )
         hint = "return the training.Loop itself, made of the tasks"
         require(isinstance(loop, training.Loop), type(loop).__name__, hint)
         hint = "the caller runs the loop: return it without run()"

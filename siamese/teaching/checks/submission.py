@@ -27,7 +27,10 @@ class NotWritten(Exception):
 
 
 class TooSlow(BaseException):
-    """A case ran out of time. Not an Exception: a learner's `except Exception` must not catch it."""
+    """A case ran out of time.
+
+    Not an Exception: a learner's `except Exception` must not catch it.
+    """
 
 
 class Watched:
@@ -35,7 +38,9 @@ class Watched:
 
     def __init__(self, fn: Callable):
         self.fn = fn
-        self._calls: list[tuple] = []  # (arguments as they were, arguments as they were passed)
+        self._calls: list[
+            tuple
+        ] = []  # (arguments as they were, arguments as they were passed)
 
     def __call__(self, *arguments, **options):
         """The function's result."""
@@ -64,7 +69,9 @@ class Learner(Watched):
         if module.split(".")[0] in ("siamese", "trax"):
             raise NotWritten(f"this is the function of {module}: write your own")
         code = getattr(fn, "__code__", None)
-        self.unused = _unused(code) if code else set()  # names of arguments that it does not read
+        self.unused = (
+            _unused(code) if code else set()
+        )  # names of arguments that it does not read
         self.file = code.co_filename if code else ""  # where its lines stand
 
     def blank(self, stopped: bool, nothing: bool) -> str:
@@ -77,7 +84,9 @@ class Learner(Watched):
             return f"there is a None to replace: {line}"
         if stopped and "raise NotImplementedError" in source_of(self.fn):
             return "it raises NotImplementedError"
-        returns = re.search(r"\breturn (?!None\b)|\byield\b|\blambda\b", source_of(self.fn))
+        returns = re.search(
+            r"\breturn (?!None\b)|\byield\b|\blambda\b", source_of(self.fn)
+        )
         if nothing and not returns:
             return "it returned None; is `return` missing?"
         return ""
@@ -98,20 +107,30 @@ def _unused(code) -> set[str]:
     for step in dis.get_instructions(code):
         if "LOAD" in step.opname and "CONST" not in step.opname:
             # From Python 3.13 on a step may load two names.
-            loaded |= set(step.argval if isinstance(step.argval, tuple) else (step.argval,))
+            loaded |= set(
+                step.argval if isinstance(step.argval, tuple) else (step.argval,)
+            )
     return set(arguments) - loaded
 
 
 _USES = (
-    ast.Call | ast.keyword | ast.Starred | ast.BinOp | ast.Attribute | ast.For | ast.If | ast.While
+    ast.Call
+    | ast.keyword
+    | ast.Starred
+    | ast.BinOp
+    | ast.Attribute
+    | ast.For
+    | ast.If
+    | ast.While
 )
 
 
 def blank_line(fn: Callable, stopped: bool = False) -> str:
     """The function's first line with None where code belongs; empty where there is none.
 
-    That is the only value of a name or of names, and a part of a use once a call stopped. Defaults,
-    comparisons, ``x[:, None]``, ``axis=None`` and ``return None`` are proper code.
+    That is the only value of a name or of names, and a part of a use once a call
+    stopped. Defaults, comparisons, ``x[:, None]``, ``axis=None`` and ``return None``
+    are proper code.
     """
     source = source_of(fn)
     try:
@@ -122,7 +141,9 @@ def blank_line(fn: Callable, stopped: bool = False) -> str:
     stored = Counter(name.id for name in names if isinstance(name.ctx, ast.Store))
     for node in nodes:
         if isinstance(node, ast.Assign):
-            targets = [name for name in ast.walk(node.targets[0]) if isinstance(name, ast.Name)]
+            targets = [
+                name for name in ast.walk(node.targets[0]) if isinstance(name, ast.Name)
+            ]
             may_be_blank = all(stored[name.id] < 2 for name in targets)
         else:
             may_be_blank = stopped and isinstance(node, _USES)
@@ -159,8 +180,8 @@ def describe_error(error: BaseException, file: str) -> str:
 def limited(seconds: float) -> Iterator[None]:
     """Raises `TooSlow` in the block after that time, again each second if it was swallowed.
 
-    Works in the main thread on systems with SIGALRM; elsewhere there is no limit here, and
-    `siamese grade` has its own from outside.
+    Works in the main thread on systems with SIGALRM; elsewhere there is no limit here,
+    and `siamese grade` has its own from outside.
     """
     main = threading.current_thread() is threading.main_thread()
     if not main or not hasattr(signal, "setitimer"):

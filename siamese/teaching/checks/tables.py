@@ -1,6 +1,7 @@
 """The sheets of the exercises: their solutions, hints, and mistakes as edits of the solution's text.
 
-They stand in the text files of the folder ``sheets``. Of a section, which begins with ``= name``,
+They stand in the text files of the folder ``sheets``. Of a section, which begins with
+``= name``,
 
 - the lines ``| code`` are the solution, called the reference, as a learner writes it in the notebook;
 - a line ``? text`` is a hint, and another line that begins at the margin is a mistake's sentence;
@@ -12,7 +13,8 @@ They stand in the text files of the folder ``sheets``. Of a section, which begin
 - ``@ OTHER ... | form | words`` stands for the rows of other sections: each of their forms in the braces of
   this one, and the words before each sentence.
 
-``$NAME = text`` names a text for all files, and a line that ends with a backslash goes on in the next.
+``$NAME = text`` names a text for all files, and a line that ends with a backslash goes
+on in the next.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ def _sections() -> dict[str, list[str]]:
 
 def source(name: str) -> str:
     """The text of an exercise's solution."""
-    return "".join(f"{line[2:]}\n" for line in _sections()[name] if line.startswith("|"))
+    return "".join(
+        f"{line[2:]}\n" for line in _sections()[name] if line.startswith("|")
+    )
 
 
 @cache
@@ -55,7 +59,12 @@ def solutions() -> dict[str, Any]:
     """The names that the solutions use and define."""
     from siamese.text.tokenizer import word_tokenize
 
-    scope = {"__name__": "table", "np": np, "random": random, "word_tokenize": word_tokenize}
+    scope = {
+        "__name__": "table",
+        "np": np,
+        "random": random,
+        "word_tokenize": word_tokenize,
+    }
     for name in _sections():
         exec(compile(source(name), f"<{name}>", "exec"), scope)
     return scope
@@ -80,7 +89,9 @@ def rows(name: str) -> Iterator[tuple[str, str]]:
     sentence = ""
     for line in _sections()[name]:
         if line.startswith("@ "):
-            others, form, words = re.fullmatch(r"@ ([\w ]+?) \| (.*) \| ?(.*)", line + " ").groups()
+            others, form, words = re.fullmatch(
+                r"@ ([\w ]+?) \| (.*) \| ?(.*)", line + " "
+            ).groups()
             for other in others.split():
                 for inner, part in rows(other):
                     yield f"{words.rstrip()} {inner}".strip(), form.replace("{}", part)
@@ -95,7 +106,9 @@ def rows(name: str) -> Iterator[tuple[str, str]]:
 def _forms(text: str) -> Iterator[str]:
     """A form for each choice of ``<<a|b>>``."""
     parts = re.split(r"<<(.*?\|.*?)>>", text)
-    choices = [part.split("|") if place % 2 else [part] for place, part in enumerate(parts)]
+    choices = [
+        part.split("|") if place % 2 else [part] for place, part in enumerate(parts)
+    ]
     return map("".join, itertools.product(*choices))
 
 
@@ -103,7 +116,9 @@ def edited(source: str, form: str) -> str:
     """The source with the edits of a form; empty where a text to replace is not there."""
     form = form.replace("\\n", "\n")
     if " ->" not in form:
-        return re.sub(r"(?s)(def .*?\):\n).*", lambda head: f"{head[1]}    {form}\n", source)
+        return re.sub(
+            r"(?s)(def .*?\):\n).*", lambda head: f"{head[1]}    {form}\n", source
+        )
     for edit in form.split(" ;; "):
         if " -> " in edit:
             old, new = edit.split(" -> ")
