@@ -5,7 +5,7 @@
 
 trains the models that are not yet in the folder of runs (an interrupted run resumes),
 measures all on the validation rows, and writes quality.json and its tables, quality.md.
-`ensemble` is a head and a tower beside their encoder; one tower is for both encoders.
+`ensemble` is a head and an LSTM beside their encoder; one LSTM is for both encoders.
 Names with ", both" have the encoder use+wordllama.
 
 How test is kept out of every choice: training reads the train rows alone; the
@@ -45,7 +45,7 @@ from siamese.evaluation.report import word_overlap
 from siamese.evaluation.thresholds import best_threshold
 from siamese.reading.clusters import cluster_split
 from siamese.training.config import TrainConfig
-from siamese.training.report import with_tower
+from siamese.training.report import with_lstm
 from siamese.training.run import Trainer
 
 SEEN = (
@@ -62,8 +62,8 @@ CONFIGS = {
     "lstm": TrainConfig.preset("lstm"),
     "head": TrainConfig.preset("head"),
     "head, both": TrainConfig.preset("head", encoder="use+wordllama"),
-    "tower": TrainConfig.preset("ensemble"),
-    "ensemble": None,  # the head and the tower
+    "lstm of ensemble": TrainConfig.preset("ensemble"),
+    "ensemble": None,  # the head and the LSTM
     "ensemble, both": None,
 }
 ENCODERS = ("use", "wordllama", "use+wordllama")  # without training
@@ -166,8 +166,15 @@ def model(
     if name.startswith("ensemble"):
         head_name, head_key = (text.replace("ensemble", "head") for text in (name, key))
         head = model(flags, head_key, head_name, seed, parts, {})
-        tower = model(flags, f"tower{key[len(name) :]}", "tower", seed, parts, {})
-        both, facts["tower_gains"] = with_tower(head, tower, parts["valid"])
+        lstm = model(
+            flags,
+            f"lstm of ensemble{key[len(name) :]}",
+            "lstm of ensemble",
+            seed,
+            parts,
+            {},
+        )
+        both, facts["lstm_gains"] = with_lstm(head, lstm, parts["valid"])
         file = flags.runs / f"{key.replace(', ', '-').replace(' ', '-')}.safetensors"
         both.save(file, overwrite=True)
         return both

@@ -83,14 +83,14 @@ def make_ours(vocab: int, sample, preset: str = "course", **changes):
 
     from siamese import TrainConfig, enable_compile_cache, keep_memory
     from siamese.encoders.lstm import Encoder
+    from siamese.nn.lstm import Dropout, LstmConfig, init
     from siamese.nn.ragged import Ragged
-    from siamese.nn.tower import Dropout, TowerConfig, init
     from siamese.training.losses import make_loss
     from siamese.training.step import (
         initial_state,
+        lstm_network,
         make_optimizer,
         make_step,
-        tower_network,
     )
 
     keep_memory()
@@ -98,13 +98,13 @@ def make_ours(vocab: int, sample, preset: str = "course", **changes):
     # A rate that is constant for a while.
     options = {"schedule": "linear", "warmup_steps": 0, "learning_rate": RATE}
     config = TrainConfig.preset(preset, d_model=D_MODEL, **{**options, **changes})
-    tower = TowerConfig(vocab, D_MODEL, config.mask_padding, config.bidirectional)
+    lstm = LstmConfig(vocab, D_MODEL, config.mask_padding, config.bidirectional)
     optimizer = make_optimizer(config, total_steps=10**9)
     dropout = Dropout(config.embedding_dropout, config.word_dropout)
-    train_step = make_step(tower_network(tower, dropout), make_loss(config), optimizer)
-    weights = init(jax.random.key(0), tower, config.lstm_bias, config.embedding_std)
+    train_step = make_step(lstm_network(lstm, dropout), make_loss(config), optimizer)
+    weights = init(jax.random.key(0), lstm, config.lstm_bias, config.embedding_std)
     state = initial_state(weights, optimizer)
-    encoder = Encoder(tower, weights)
+    encoder = Encoder(lstm, weights)
 
     def step(*batch):
         nonlocal state
@@ -137,7 +137,7 @@ def make_torch(vocab: int, sample, packed: bool = False):
         [*embedding.parameters(), *lstm.parameters()], RATE, fused=True
     )
 
-    def tower(q):
+    def network(q):
         x = embedding(q.T.contiguous())  # [length, batch, d_model]
         if packed:
             lengths = (q != 1).sum(1)
@@ -149,9 +149,9 @@ def make_torch(vocab: int, sample, packed: bool = False):
         return nn.functional.normalize(pooled, dim=1)
 
     def step(q1, q2):
-        v = tower(
+        v = network(
             torch.from_numpy(np.concatenate([q1, q2])).long()
-        )  # Both towers in one batch.
+        )  # Both questions in one batch.
         scores = v[: len(q1)] @ v[len(q1) :].T
         eye = torch.eye(len(q1))
         positive = scores.diagonal()
@@ -167,7 +167,7 @@ def make_torch(vocab: int, sample, packed: bool = False):
 
     @torch.inference_mode()
     def encode(q):
-        return tower(torch.from_numpy(q).long()).numpy()
+        return network(torch.from_numpy(q).long()).numpy()
 
     return step, encode
 

@@ -24,16 +24,16 @@ from siamese.course.generator import data_generator
 from siamese.encoders.lstm import Encoder
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.evaluation.thresholds import best_threshold
-from siamese.nn.tower import TowerConfig, init
+from siamese.nn.lstm import LstmConfig, init
 from siamese.nn.triplet import loss_from_scores
 from siamese.text.vocabulary import tokenize_questions
 from siamese.training.config import TrainConfig
 from siamese.training.prepare import prepare
 from siamese.training.step import (
     initial_state,
+    lstm_network,
     make_optimizer,
     make_step,
-    tower_network,
 )
 
 RESULTS = Path(__file__).parent / "results" / "which_loss.json"
@@ -88,15 +88,15 @@ def measure(data, form: tuple[str, str, str], seed: int) -> dict[str, float]:
     """Trains one model; returns its figures on the validation pairs."""
     closest, reduction, bias = form
     config = TrainConfig()
-    tower = TowerConfig(data.vocabulary.size)
+    lstm = LstmConfig(data.vocabulary.size)
     optimizer = make_optimizer(config, STEPS)
 
     def loss(scores, *_):
         losses = loss_from_scores(scores, closest=closest, reduction="none")
         return getattr(losses, reduction)(), losses.mean()
 
-    step = make_step(tower_network(tower), loss, optimizer)
-    state = initial_state(init(jax.random.key(seed), tower, bias), optimizer)
+    step = make_step(lstm_network(lstm), loss, optimizer)
+    state = initial_state(init(jax.random.key(seed), lstm, bias), optimizer)
     random.seed(seed)
     batches = data_generator(
         *(data.ids.take(side) for side in data.train), config.batch_size
@@ -106,7 +106,7 @@ def measure(data, form: tuple[str, str, str], seed: int) -> dict[str, float]:
         state, _ = step(state, next(batches))
         if number in (FIRST, STEPS):
             encoder = Encoder(
-                tower, {name: np.asarray(a) for name, a in state.weights.items()}
+                lstm, {name: np.asarray(a) for name, a in state.weights.items()}
             )
             one, two = (
                 encoder.encode(data.ids.take(side[:SHOWN])) for side in data.valid

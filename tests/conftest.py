@@ -85,7 +85,7 @@ def the_same_start():
 
 
 @pytest.fixture(scope="module", autouse=True)
-def numpy_runs_small_towers(request):
+def numpy_runs_small_lstms(request):
     """For any number of questions: tests/nn shows that JAX's vectors are equal."""
     with pytest.MonkeyPatch.context() as patch:
         if request.path.parent.name in (

@@ -40,7 +40,7 @@ NAMES = {
     "ensemble": ("ensemble", "general"),
 }
 # Folders of a run -> our name of them.
-FOLDERS = {"tower": "lstm", "best": "lstm", "general": "ensemble"}
+FOLDERS = {"lstm": "lstm", "best": "lstm", "general": "ensemble"}
 # What a training leaves out where the commit has it: it is dear, or goes in a later
 # commit.
 LEAN = {"hard_negatives": 0, "topic_block": 1}

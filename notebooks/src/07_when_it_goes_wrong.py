@@ -41,7 +41,7 @@ from siamese import checks
 from siamese.course.loss import loss_from_scores
 from siamese.course.model import tower_weights
 from siamese.reading.clusters import clusters
-from siamese.nn.tower import TowerConfig, encode
+from siamese.nn.lstm import LstmConfig, encode
 from siamese.teaching.lesson import compare, guess, need
 from siamese.teaching.plots import (
     DARK,
@@ -482,7 +482,7 @@ score.mark  # of 10
 # you can even give it the trained ones. (It should then be *trained* that way too: a model adapts to its padding.)
 
 # %%
-without_padding = TowerConfig(vocab.size, 64, mask_padding=True)
+without_padding = LstmConfig(vocab.size, 64, mask_padding=True)
 repaired = lambda pair: [encode(tower_weights(healthy), q, without_padding) for q in pair]  # noqa: E731
 for name, model in (("with padding in the mean:", healthy), ("without:", repaired)):
     print(f"{name:<25}", np.array([matrix_of(model, few, length)[0, 0] for length in lengths]))

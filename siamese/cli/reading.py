@@ -79,7 +79,7 @@ def note_default(detector: DuplicateDetector, flags: Any) -> None:
     """Prints model and threshold, and whether the threshold is a default without labels."""
     if getattr(flags, "threshold", 0) is None and detector.threshold_from == "default":
         name = getattr(flags, "model", None) or getattr(flags, "index", "")
-        if detector.tower is None and detector.head is None:
+        if detector.lstm is None and detector.head is None:
             name = f"Encoder {detector.encoder.name}"
         note(f"{name}, threshold {detector.threshold:.3f}. {NO_LABELS}")
 

@@ -22,7 +22,7 @@ from siamese.training import config as configs
 from siamese.training.config import TrainConfig
 
 WORSE = "The labels bought nothing: on the test pairs the untrained encoder is as good or better."
-TOWER_DUPLICATES = 3_000  # With fewer the preset `ensemble` trains no tower.
+LSTM_DUPLICATES = 3_000  # With fewer the preset `ensemble` trains no LSTM.
 # ROC AUC on a forum's other queries that so many labels reached; 0.782 before
 # (benchmarks/transfer.py).
 USUALLY = ((1_900, 0.812), (1_000, 0.807), (300, 0.806), (100, 0.797), (30, 0.795))
@@ -63,13 +63,13 @@ def train(flags: argparse.Namespace) -> Result:
     from siamese.training.head import MANY
 
     changes, preset = configs.changes_from_flags(flags), flags.preset or "head"
-    # The preset `ensemble` is that of its tower, and its head has the encoder.
-    of_tower = {
+    # The preset `ensemble` is that of its LSTM, and its head has the encoder.
+    of_lstm = {
         n: value
         for n, value in changes.items()
         if preset != "ensemble" or n != "encoder"
     }
-    config = TrainConfig.preset(preset, **of_tower)
+    config = TrainConfig.preset(preset, **of_lstm)
     start = flags.init_from and load_model(flags.init_from)
     if start and (start.encoder is None or preset != "head"):
         lacks = "has no encoder" if start.encoder is None else f"starts no {preset}"
@@ -80,9 +80,9 @@ def train(flags: argparse.Namespace) -> Result:
     output = flags.output = flags.output or f"runs/{preset}"
     pairs = labelled_pairs(flags.questions, flags)
     duplicates, links = int(pairs.is_duplicate.sum()), bool(pairs.is_duplicate.all())
-    if preset == "ensemble" and (links or duplicates < TOWER_DUPLICATES):
+    if preset == "ensemble" and (links or duplicates < LSTM_DUPLICATES):
         note(
-            f"No tower: it needs {TOWER_DUPLICATES:,} duplicates and pairs that are none; these are "
+            f"No LSTM: it needs {LSTM_DUPLICATES:,} duplicates and pairs that are none; these are "
             f"{counted(duplicates, 'duplicate')} among {counted(len(pairs), 'pair')}."
         )
         preset, config = "head", TrainConfig.preset("head", **changes)
@@ -104,7 +104,7 @@ def train(flags: argparse.Namespace) -> Result:
     goes_on = os.path.exists(os.path.join(run, "checkpoint.safetensors"))
     claim(os.path.join(output, MODEL_NAME), flags, goes_on)
     if preset == "ensemble":
-        # The other changes are for the tower.
+        # The other changes are for the LSTM.
         of_head = {
             n: changes[n] for n in ("seed", "batch_size", "encoder") if n in changes
         }
@@ -112,7 +112,7 @@ def train(flags: argparse.Namespace) -> Result:
         report = _general(parts, head, config, flags)
     else:
         trainer = _run(parts, config, preset, output, flags, start)
-        # A tower is measured beside the encoder that needs no training, as a head is.
+        # An LSTM is measured beside the encoder that needs no training, as a head is.
         beside = None if config.encoder else DuplicateDetector.pretrained()
         report = trainer.evaluate(parts[1], beside)
         trainer.save(report, questions=str(flags.questions))
@@ -164,18 +164,18 @@ def _run(
 
 
 def _general(
-    parts: Parts, of_head: TrainConfig, of_tower: TrainConfig, flags: Any
+    parts: Parts, of_head: TrainConfig, of_lstm: TrainConfig, flags: Any
 ) -> Any:
-    """A head and, where held-out pairs gain by it, a tower beside it: two runs and one saved model."""
-    from siamese.training.report import measure, with_tower
+    """A head and, where held-out pairs gain by it, an LSTM beside it: two runs and one saved model."""
+    from siamese.training.report import measure, with_lstm
 
     head = _run(parts, of_head, "head", f"{flags.output}/head", flags)
-    tower = _run(parts, of_tower, "ensemble", f"{flags.output}/lstm", flags)
+    lstm = _run(parts, of_lstm, "ensemble", f"{flags.output}/lstm", flags)
     model, held_out = head.save(write=False), head.data.held_out
-    both, gain = with_tower(model, tower.save(write=False), held_out)
+    both, gain = with_lstm(model, lstm.save(write=False), held_out)
     change = f"ROC AUC on held-out pairs {gain:+.4f}"
     note(
-        f"The tower {'is part of' if gain > 0 else 'is left out of'} the model: {change}."
+        f"The LSTM {'is part of' if gain > 0 else 'is left out of'} the model: {change}."
     )
     model = both if gain > 0 else model
     report, model = measure(model, held_out, parts[1])
@@ -253,4 +253,4 @@ def import_weights(flags: argparse.Namespace) -> Facts:
     path = str(detector.save(flags.output, overwrite=flags.overwrite))
     note(f'Ask it: siamese predict {quote(path)} "..." "..."')
     facts = {"output": path, "words": len(detector.vocabulary)}
-    return {**facts, "d_model": detector.tower.d_model, "threshold": detector.threshold}
+    return {**facts, "d_model": detector.lstm.d_model, "threshold": detector.threshold}

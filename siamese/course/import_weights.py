@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from siamese.course.trax.files import read_course_model
-from siamese.encoders.lstm import TowerConfig
+from siamese.encoders.lstm import LstmConfig
 from siamese.errors import CheckpointError, DataError
 from siamese.model.detector import DuplicateDetector
 from siamese.system.files import explained
@@ -48,7 +48,7 @@ def import_weights(
     return DuplicateDetector(
         {"embedding": embedding, "lstm/kernel": kernel, "lstm/bias": bias},
         vocabulary,
-        TowerConfig(vocabulary.size, d),
+        LstmConfig(vocabulary.size, d),
         card={"imported_from": Path(model.path).name, "step": model.step, "rows": rows},
     )
 

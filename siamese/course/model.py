@@ -81,7 +81,7 @@ def _lstm(d_model: int, lstm_bias: str) -> Any:
 
 
 def tower_weights(model: Any) -> dict[str, np.ndarray]:
-    """The shared tower's arrays by the names of `siamese.nn.tower`: embedding, lstm/kernel, lstm/bias.
+    """The shared tower's arrays by the names of `siamese.nn.lstm`: embedding, lstm/kernel, lstm/bias.
 
     `model` is of the course's layers and has weights, such as ``loop.eval_model``.
     """

@@ -1,4 +1,4 @@
-"""Any number of questions through one tower: `Encoder`, without Trax or TensorFlow in the process."""
+"""Any number of questions through one LSTM: `Encoder`, without Trax or TensorFlow in the process."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from siamese.errors import CheckpointError
+from siamese.nn.lstm import PAD, LstmConfig, encode, products_of, unit_vectors
 from siamese.nn.ragged import Ragged
-from siamese.nn.tower import PAD, TowerConfig, encode, products_of, unit_vectors
 
 # Lengths and row counts that batches are padded to: few shapes, so few compilations.
 LENGTHS = (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
@@ -22,7 +22,7 @@ FEW = 32  # Up to so many questions NumPy answers sooner than JAX starts.
 
 
 def encode_few(
-    weights: Mapping[str, np.ndarray], tokens: np.ndarray, config: TowerConfig
+    weights: Mapping[str, np.ndarray], tokens: np.ndarray, config: LstmConfig
 ) -> np.ndarray:
     """`encode` in plain NumPy, for a handful of questions: no second to import JAX, none to compile."""
     x = weights["embedding"][tokens]  # [batch, length, d_model]
@@ -54,13 +54,13 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
 
 
 class Encoder:
-    """A tower that turns any number of questions of any length into vectors; safe to share by threads.
+    """An LSTM that turns any number of questions of any length into vectors; safe to share by threads.
 
-    For the weights see `siamese.nn.tower`. CheckpointError where they do not fit the
+    For the weights see `siamese.nn.lstm`. CheckpointError where they do not fit the
     configuration; it names the array and both shapes.
     """
 
-    def __init__(self, config: TowerConfig, weights: Mapping[str, np.ndarray]):
+    def __init__(self, config: LstmConfig, weights: Mapping[str, np.ndarray]):
         self.config = config
         self.weights = {}
         for name, shape in config.shapes().items():

@@ -20,7 +20,7 @@ from siamese.text.cleaning import LONGEST_TEXT, folded
 MODES = ("hybrid", "vectors", "words")  # of a search's order
 DEPTH = 300  # rows of each list that are joined, at least
 # Of the cosine, chosen on Quora's validation rows: of a model with an encoder, and of a
-# tower alone.
+# LSTM alone.
 ENCODER_VECTOR_WEIGHT, VECTOR_WEIGHT = 0.75, 0.6
 K1, B = (
     1.2,

@@ -1,4 +1,4 @@
-"""Answers whether one question is a duplicate of another, by an encoder, a learned tower, or both."""
+"""Answers whether one question is a duplicate of another, by an encoder, a learned LSTM, or both."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from siamese.encoders import USE, find_encoder, is_encoder_name, runs, unit_rows
-from siamese.encoders.lstm import Encoder, TowerConfig, powers_of_two
+from siamese.encoders.lstm import Encoder, LstmConfig, powers_of_two
 from siamese.errors import ArgumentError
 from siamese.evaluation.thresholds import COURSE_THRESHOLD, fit_threshold
 from siamese.model import file as model_file
@@ -37,10 +37,10 @@ UNLABELLED_THRESHOLD = 0.8
 # (docs/topics/quality.md).
 SHARES = {
     ("encoder",): (1.0,),
-    ("tower",): (1.0,),
+    ("lstm",): (1.0,),
     ("encoder", "head"): (0.5, 0.5),
-    ("encoder", "tower"): (0.75, 0.25),
-    ("encoder", "head", "tower"): (0.65, 0.18, 0.17),
+    ("encoder", "lstm"): (0.75, 0.25),
+    ("encoder", "head", "lstm"): (0.65, 0.18, 0.17),
 }
 AT_ONCE = 250_000 * (os.cpu_count() or 1)  # characters encoded at once, in two seconds
 
@@ -50,30 +50,30 @@ class DuplicateDetector(Decisions):
 
     The vector of a question is ``[sqrt(w_e) * e, sqrt(w_h) * h, sqrt(w_t) * t]``: `e`
     is the frozen encoder's, `h` that of a head, a square matrix over `e`, `t` the
-    learned tower's, all of length 1. So the cosine of two questions is the mean of the
+    learned LSTM's, all of length 1. So the cosine of two questions is the mean of the
     parts' cosines, weighed by their shares `w`. Parts may be missing.
 
     Args:
-      weights: name -> array of the tower, see `siamese.nn.tower`; None without a tower.
-      vocabulary: the words of its embedding; None without a tower.
-      tower: the tower's configuration; None without one.
+      weights: name -> array of the LSTM, see `siamese.nn.lstm`; None without an LSTM.
+      vocabulary: the words of its embedding; None without an LSTM.
+      lstm: the LSTM's configuration; None without one.
       encoder: an encoder's name or an object, see `siamese.encoders.find_encoder`; None for a
-        tower alone. An object must be thread-safe if the detector is shared by threads.
+        LSTM alone. An object must be thread-safe if the detector is shared by threads.
       head: float32 [d, d] for an encoder's vectors of d numbers, or None; see `siamese.training.head`.
       shares: part -> its weight in the cosine, above 0 and 1 together; those of `SHARES` where None.
       threshold: what a pair's score must exceed to count as a duplicate, see `judged`.
       calibration: turns a cosine into a probability; None where the model was saved without one.
       card: what the model was trained on, its figures and versions; JSON values.
 
-    ArgumentError for neither a tower nor an encoder, a part of a tower, or a share that
-    does not fit; CheckpointError for weights that do not fit the tower.
+    ArgumentError for neither an LSTM nor an encoder, a part of an LSTM, or a share that
+    does not fit; CheckpointError for weights that do not fit the LSTM.
     """
 
     def __init__(
         self,
         weights: Mapping[str, np.ndarray] | None,
         vocabulary: Vocabulary | None,
-        tower: TowerConfig | None,
+        lstm: LstmConfig | None,
         *,
         encoder: Any = None,
         head: np.ndarray | None = None,
@@ -82,18 +82,18 @@ class DuplicateDetector(Decisions):
         calibration: Any = None,
         card: dict[str, Any] | None = None,
     ):
-        absent = [part is None for part in (weights, vocabulary, tower)]
+        absent = [part is None for part in (weights, vocabulary, lstm)]
         if any(absent) and not (all(absent) and encoder is not None):
             raise ArgumentError(
-                "Pass weights, vocabulary and tower together, an encoder, or both."
+                "Pass weights, vocabulary and LSTM together, an encoder, or both."
             )
-        self.vocabulary, self.tower = vocabulary, tower
+        self.vocabulary, self.lstm = vocabulary, lstm
         self.encoder = None if encoder is None else find_encoder(encoder)
         self.head = None
         if head is not None:
             self.head = np.array(head, np.float32)
             self.head.flags.writeable = False
-        parts = {"encoder": self.encoder, "head": self.head, "tower": tower}
+        parts = {"encoder": self.encoder, "head": self.head, "lstm": lstm}
         names = tuple(name for name, part in parts.items() if part is not None)
         square, head = (getattr(self.encoder, "size", 0),) * 2, self.head
         if head is not None and not (head.shape == square and np.isfinite(head).all()):
@@ -110,8 +110,8 @@ class DuplicateDetector(Decisions):
             calibration,
         )
         self.card = dict(card or {})
-        self.tower_encoder = None if tower is None else Encoder(tower, weights)
-        self.weights = {} if tower is None else self.tower_encoder.weights
+        self.lstm_encoder = None if lstm is None else Encoder(lstm, weights)
+        self.weights = {} if lstm is None else self.lstm_encoder.weights
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{name} {share:g}" for name, share in self.shares.items())
@@ -202,9 +202,9 @@ class DuplicateDetector(Decisions):
     @property
     def places(self) -> dict[str, slice]:
         """The place of each part in a question's vector."""
-        towers = (part == "tower" for part in self.shares)
         sizes = (
-            self.tower.output_size if tower else self.encoder.size for tower in towers
+            self.lstm.output_size if part == "lstm" else self.encoder.size
+            for part in self.shares
         )
         ends = np.cumsum([0, *sizes]).tolist()
         return dict(zip(self.shares, map(slice, ends[:-1], ends[1:])))
@@ -216,7 +216,7 @@ class DuplicateDetector(Decisions):
 
     @functools.cached_property
     def checksum(self) -> str:
-        """The SHA-256 of what decides the vectors: arrays, vocabulary, tower, encoder, head and shares."""
+        """The SHA-256 of what decides the vectors: arrays, vocabulary, LSTM, encoder, head and shares."""
         return model_file.checksum(
             model_file.arrays_of(self), model_file.vector_facts(self)
         )
@@ -257,7 +257,7 @@ class DuplicateDetector(Decisions):
 
         Of a question, its tags counted, `siamese.text.cleaning.LONGEST_TEXT` characters
         are cleaned. Of the cleaned text an encoder reads at most its `longest`
-        characters, a tower the first `MAX_TOKENS` tokens of the first `LONGEST`
+        characters, an LSTM the first `MAX_TOKENS` tokens of the first `LONGEST`
         characters.
         """
         # A token has a character.
@@ -267,7 +267,7 @@ class DuplicateDetector(Decisions):
         text, is_cut = self._beginning(text)
         if is_cut or (self.encoder and self.encoder.cut([text])):
             return True
-        if self.tower is None:
+        if self.lstm is None:
             return False
         text = self.vocabulary.read(text)
         return len(text) > LONGEST or len(word_tokenize(text)) > MAX_TOKENS
@@ -320,7 +320,7 @@ class DuplicateDetector(Decisions):
     def as_read(self, text: str) -> str:
         """A question as the parts read it: `plain`, straightened, and slips set right.
 
-        A tower that tells case apart, as the course's, reads every letter.
+        An LSTM that tells case apart, as the course's, reads every letter.
         """
         text, _ = self._beginning(text)
         if self.encoder and self._is_folded:
@@ -329,7 +329,7 @@ class DuplicateDetector(Decisions):
 
     @property
     def _is_folded(self) -> bool:
-        """Whether all parts read plain text; the course's tower does not."""
+        """Whether all parts read plain text; the course's LSTM does not."""
         return self.vocabulary is None or self.vocabulary.folded
 
     def _beginning(self, text: str) -> tuple[str, bool]:
@@ -345,14 +345,14 @@ class DuplicateDetector(Decisions):
         return text[:longest], is_longer or len(text) > longest
 
     def _token_ids(self, text: str) -> list[int]:
-        """The ids of the tokens that the tower reads of a text that is cleaned."""
+        """The ids of the tokens that the LSTM reads of a text that is cleaned."""
         words = word_tokenize(self.vocabulary.read(text)[:LONGEST])
         return word_ids(words[:MAX_TOKENS], self.vocabulary)
 
     def _read(self, texts: Sequence[str]) -> tuple[list[str], Any]:
-        """Texts as they are read, and their token ids where there is a tower."""
+        """Texts as they are read, and their token ids where there is an LSTM."""
         read = list(map(self.as_read, texts))
-        if self.tower is None:
+        if self.lstm is None:
             return read, None
         return read, list(
             map(self._token_ids, read if self.vocabulary.folded else texts)
@@ -365,10 +365,10 @@ class DuplicateDetector(Decisions):
             parts.append(self.encoder.encode(texts))
         if self.head is not None:
             parts.append(unit_rows(parts[0] @ self.head))
-        if self.tower is not None:
-            parts.append(self.tower_encoder.encode(ids, length=length))
+        if self.lstm is not None:
+            parts.append(self.lstm_encoder.encode(ids, length=length))
         vectors = parts[0] if len(parts) == 1 else self.joined(parts)
-        if self.encoder is not None:  # A tower alone has a vector of marks.
+        if self.encoder is not None:  # An LSTM alone has a vector of marks.
             vectors[[not has_words(text) for text in texts]] = 0
         return vectors
 
@@ -437,7 +437,7 @@ class DuplicateDetector(Decisions):
                 f"Questions are compared pair by pair: {len(first)} first and {len(second)} second ones."
             )
         texts = [*first, *second]
-        if self.tower is None or self.tower.mask_padding:
+        if self.lstm is None or self.lstm.mask_padding:
             vectors = self.encode(texts)
         else:  # As the course's predict: both of a pair padded to the power of two of the longer one.
             texts, ids = self._read(texts)
@@ -470,11 +470,11 @@ class DuplicateDetector(Decisions):
         def is_unknown(text: str) -> bool:
             if self.encoder and not self.encoder.unread(plain(text)):
                 return False
-            if self.tower is None:
+            if self.lstm is None:
                 return True
             text, words = self.as_read(text), self.vocabulary
             # Most texts have a known word between blanks; the others are read as the
-            # tower reads them.
+            # LSTM reads them.
             near = (text.lower() if words.folded else text).split()
             return not (
                 has_known(near) or has_known(word_tokenize(words.read(text)[:LONGEST]))

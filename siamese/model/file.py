@@ -4,7 +4,7 @@ The file holds arrays, and one JSON text under ``siamese`` in its metadata: form
 kind, version, SHA-256 and more facts. A writer replaces the file as a whole
 (`siamese.system.files`).
 
-The arrays of a model are the tower's weights and the head. Its facts: tower, vocabulary
+The arrays of a model are the LSTM's weights and the head. Its facts: LSTM, vocabulary
 (words, folded, unknown_ids), encoder (name, fingerprint), shares, threshold,
 calibration, card.
 """
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from siamese.encoders import find_encoder, is_encoder_name
-from siamese.encoders.lstm import TowerConfig
+from siamese.encoders.lstm import LstmConfig
 from siamese.errors import CheckpointError, DataError
 from siamese.system.files import explained, open_atomically
 from siamese.text.vocabulary import Vocabulary
@@ -116,7 +116,7 @@ def checksum(arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any]) -> str:
 
 
 def arrays_of(detector: DuplicateDetector) -> dict[str, np.ndarray]:
-    """A detector's arrays by name: the tower's weights, and the head where there is one."""
+    """A detector's arrays by name: the LSTM's weights, and the head where there is one."""
     return detector.weights | ({} if detector.head is None else {"head": detector.head})
 
 
@@ -128,23 +128,23 @@ def read_model(path: str | os.PathLike) -> DuplicateDetector:
     path = model_path(path)
     arrays, facts = read_file(path, "model")
     try:
-        tower, words, frozen = facts["tower"], facts["vocabulary"], facts["encoder"]
+        lstm, words, frozen = facts["lstm"], facts["vocabulary"], facts["encoder"]
         options = {name: facts[name] for name in ("threshold", "shares")}
         options |= {"card": dict(facts["card"]), "head": arrays.pop("head", None)}
         options["calibration"] = calibration_of(facts["calibration"])
         if frozen is not None:
             options["encoder"] = saved_encoder(path, frozen)
-        if tower is None:
+        if lstm is None:
             return DuplicateDetector(None, None, None, **options)
-        tower = TowerConfig(**tower)
+        lstm = LstmConfig(**lstm)
         vocabulary = Vocabulary(**{**words, "words": words["words"][1:]})
         is_whole = list(vocabulary.words) == words["words"] and isinstance(
             vocabulary.folded, bool
         )
-        if not is_whole or tower.vocab_size != vocabulary.size:
-            sizes = f"{vocabulary.size} different words, and its embedding {tower.vocab_size} rows"
+        if not is_whole or lstm.vocab_size != vocabulary.size:
+            sizes = f"{vocabulary.size} different words, and its embedding {lstm.vocab_size} rows"
             raise ValueError(f"its vocabulary has {sizes}")
-        return DuplicateDetector(arrays, vocabulary, tower, **options)
+        return DuplicateDetector(arrays, vocabulary, lstm, **options)
     except DataError:  # of the encoder's files
         raise
     except DAMAGE as error:
@@ -153,11 +153,11 @@ def read_model(path: str | os.PathLike) -> DuplicateDetector:
 
 def vector_facts(detector: DuplicateDetector) -> dict[str, Any]:
     """What decides a detector's vectors beside its arrays, as JSON values."""
-    tower, words, encoder = detector.tower, detector.vocabulary, detector.encoder
+    lstm, words, encoder = detector.lstm, detector.vocabulary, detector.encoder
     names = "words", "folded", "unknown_ids"
     return {
-        "tower": tower and asdict(tower),
-        "vocabulary": tower and {name: getattr(words, name) for name in names},
+        "lstm": lstm and asdict(lstm),
+        "vocabulary": lstm and {name: getattr(words, name) for name in names},
         "encoder": encoder
         and {"name": encoder.name, "fingerprint": encoder.fingerprint},
         "shares": detector.shares,
@@ -212,7 +212,7 @@ def index_facts(
         # Relative first, so that model and index can be moved together.
         folder = os.path.dirname(os.path.realpath(path or "."))
         facts["model"] = [os.path.relpath(where, folder), str(where)]
-    elif detector.tower is None:
+    elif detector.lstm is None:
         facts["fit"] = detector.fit
     return facts
 

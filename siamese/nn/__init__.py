@@ -1,1 +1,1 @@
-"""Arrays: the LSTM, the tower without Trax, cosines, the triplet loss, rows of token ids."""
+"""Arrays: the LSTM with its embedding and its mean, cosines, the triplet loss, rows of token ids."""

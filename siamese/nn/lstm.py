@@ -1,156 +1,227 @@
-"""The mean of an LSTM's states as a pure JAX function on Trax's own weights.
+"""Embedding, LSTM, mean and length 1 as pure JAX functions: token ids in, vectors out.
 
-Trax's `tl.LSTM` keeps one kernel [d_in + d_model, 4 * d_model], gates in the order input, candidate,
-forget, output, and the forget bias inside the bias (Hochreiter & Schmidhuber, 1997, with the forget gate
-of Gers et al., 2000)::
+Its weights are a flat dict of arrays, as they are saved:
 
-    i, j, f, o = split([x_t, h] @ kernel + bias)
-    c = c * sigmoid(f) + sigmoid(i) * tanh(j)
-    h = sigmoid(o) * tanh(c)
+    embedding            float32 [vocab_size, d_model]
+    lstm/kernel          float32 [2 * d_model, 4 * d_model]
+    lstm/bias            float32 [4 * d_model]
+    lstm_reverse/kernel, lstm_reverse/bias    of the second direction, where there is one
 
-The input's part of the product, ``x_t @ Wx + bias``, is the same wherever a word
-stands. A batch of 32,768 positions holds 2,000 to 3,000 different words, so it is
-computed once a word, and a step looks it up.
+With the same weights the course's Trax model computes the same vectors. An encoder adds
+lstm/products and lstm_reverse/products, float32 [vocab_size, 4 * d_model]:
+`products_of` every word, computed once.
 
-The backward pass is our own. Of the forward pass only gates and cells are kept: the h
-that a step was given is ``o * tanh(c)`` of the step before. The gradient of the gates'
-sums is used up in the step that makes it; so neither is ever stored. And the mean is
-taken inside the step. What else was tried: benchmarks/results/lstm_forms.md.
+A function imports JAX when it needs it: reading a model's files does not.
 """
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
-from jax import Array, lax
+from siamese.errors import ArgumentError, SiameseError
 
-# Of float32 in every bit, on accelerators too: a GPU would round the factors to 10 bits
-# after the point.
-_product = partial(jnp.matmul, precision="highest")
+if TYPE_CHECKING:
+    from jax import Array
 
-
-def word_products(kernel: Array, bias: Array, x: Array) -> Array:
-    """The input's part of each word's gates, ``x @ Wx + bias``: float32 [words, 4 * d_model].
-
-    `x` are the vectors of distinct words, float [words, d_in]; for the others see
-    `mean_state`. The bias, float [4 * d_model], includes the forget bias.
-    """
-    return _product(x, kernel[: -kernel.shape[1] // 4]) + bias
+UNKNOWN = 0
+PAD = 1
+# The parts of a batch that draw their own dropout of a word's vector: with one part a
+# question and its duplicate lack the same numbers, and the model generalises less
+# (docs/tasks/train.md).
+DROPOUT_PARTS = 2
 
 
-def mean_state(
-    kernel: Array,  # float [d_in + d_model, 4 * d_model], as in Trax
-    products: Array,  # float [words, 4 * d_model], see `word_products`
-    places: Array,  # int32 [batch, length], which of the words stands where
-    mask: Array
-    | None = None,  # bool [batch, length]; where False the state stays, uncounted
-    reverse: bool = False,  # from the last position to the first
-) -> Array:
-    """The mean of an LSTM's states over the positions of a batch of sequences, from a zero state.
+@dataclass(frozen=True)
+class LstmConfig:
+    """The shape of an LSTM."""
 
-    It is float [batch, d_model]; zero for a row without any unmasked position.
-    """
-    from_state = jnp.asarray(kernel[-kernel.shape[1] // 4 :])
-    if mask is None:
-        return _sum(reverse, from_state, products, places.T, None) / places.shape[1]
-    total = _sum(
-        reverse, from_state, products, places.T, jnp.asarray(mask).T[:, :, None]
+    vocab_size: int  # rows of the embedding
+    d_model: int = 128  # size of the embedding and of the LSTM's state
+    mask_padding: bool = (
+        False  # leave padding out, or average over it as the course does
     )
-    return total / jnp.maximum(mask.sum(axis=1, keepdims=True), 1).astype(total.dtype)
+    bidirectional: bool = (
+        False  # a second LSTM from the end; its mean state is appended
+    )
+
+    def __post_init__(self) -> None:
+        for name in ("mask_padding", "bidirectional"):
+            if getattr(self, name) not in (True, False):
+                raise ArgumentError(
+                    f"{name} must be True or False; it is {getattr(self, name)!r}."
+                )
+
+    @property
+    def output_size(self) -> int:
+        """The size of a question's vector."""
+        return self.d_model * (1 + self.bidirectional)
+
+    @property
+    def lstms(self) -> tuple[str, ...]:
+        """The LSTMs' names in the weights."""
+        return ("lstm", "lstm_reverse") if self.bidirectional else ("lstm",)
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Name -> shape of the weights."""
+        d = self.d_model
+        shapes: dict[str, tuple[int, ...]] = {"embedding": (self.vocab_size, d)}
+        for name in self.lstms:
+            shapes |= {f"{name}/kernel": (2 * d, 4 * d), f"{name}/bias": (4 * d,)}
+        return shapes
 
 
-@partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _sum(
-    reverse: bool, kernel: Array, products: Array, places: Array, mask: Array | None
+class Dropout(NamedTuple):
+    """The dropout rates of training."""
+
+    embedding: float = (
+        0.0  # Share of the vectors' numbers set to zero (Srivastava et al., 2014).
+    )
+    word: float = (
+        0.0  # Share of words replaced by the unknown word (Iyyer et al., 2015).
+    )
+
+
+class Words(NamedTuple):
+    """A batch of padded questions, int32 [batch, length], by its distinct words: ``words[places]``."""
+
+    words: Any  # int32 [n]; the unknown word and padding come first, so that their ids are their places.
+    places: Any  # int32 [batch, length]
+
+
+def init(
+    key: Array,
+    config: LstmConfig,
+    lstm_bias: str = "all_gates",
+    embedding_std: float = 0.0,
+) -> dict[str, Array]:
+    """The weights that training starts from, drawn as Trax draws them: float32 of ``config.shapes()``.
+
+    The LSTM's bias starts at 1 at 'all_gates', as Trax's, or the 'forget_gate', see
+    `siamese.Siamese`. An `embedding_std` of 0 takes Trax's uniform distribution, whose
+    variance is 1 / d_model.
+    """
+    import jax
+    import jax.numpy as jnp
+
+    keys = iter(jax.random.split(key, 1 + 2 * len(config.lstms)))
+    size = config.vocab_size
+    d = config.d_model
+    if embedding_std:
+        embedding = embedding_std * jax.random.normal(next(keys), (size, d))
+    else:
+        limit = (3.0 / d) ** 0.5
+        embedding = jax.random.uniform(
+            next(keys), (size, d), jnp.float32, -limit, limit
+        )
+    weights = {"embedding": embedding}
+    gates = {"all_gates": [1, 1, 1, 1], "forget_gate": [0, 0, 1, 0]}[
+        lstm_bias
+    ]  # i, j, f, o
+    for name in config.lstms:
+        limit = (6.0 / (2 * d + 4 * d)) ** 0.5  # Glorot & Bengio, 2010
+        shape = (2 * d, 4 * d)
+        kernel = jax.random.uniform(next(keys), shape, jnp.float32, -limit, limit)
+        bias = jnp.repeat(jnp.array(gates, jnp.float32), d)
+        bias = bias + 1e-6 * jax.random.normal(next(keys), (4 * d,))
+        weights |= {f"{name}/kernel": kernel, f"{name}/bias": bias}
+    return weights
+
+
+def encode(
+    weights: Mapping,  # name -> array, see this module's docstring
+    tokens: Any,  # int32 [batch, length], padded with 1; or the same as `Words`, in less time
+    config: LstmConfig,
+    dropout: Dropout | None = None,  # for training
+    key: Any = None,  # JAX's random key, for the dropout
 ) -> Array:
-    """The states' sum [batch, d]; kernel [d, 4 d], places [length, batch], mask [length, batch, 1]."""
-    return _forward(reverse, kernel, products, places, mask, keep=False)[0]
+    """The vectors of a batch of padded questions; a pure function for `jax.jit` and `jax.grad`.
+
+    They are float32 [batch, output_size], of length 1; zero for a row without tokens,
+    where masked.
+    """
+    import jax.numpy as jnp
+
+    from siamese.nn.recurrence import mean_state
+
+    if not isinstance(tokens, Words):  # Each position counts as a word of its own.
+        words = jnp.concatenate(
+            [jnp.array([UNKNOWN, PAD], jnp.int32), jnp.ravel(tokens)]
+        )
+        tokens = Words(words, jnp.arange(2, len(words)).reshape(tokens.shape))
+    words, places = tokens
+    tokens = words[places]
+    x = jnp.take(weights["embedding"], words, axis=0, mode="clip")  # [words, d_model]
+    if dropout is not None:
+        x, places = dropped(x, places, tokens, dropout, key)
+    if "lstm/products" in weights:  # They are of every word of the vocabulary.
+        products = [weights[f"{name}/products"] for name in config.lstms]
+        places = tokens
+    else:
+        products = products_of(weights, x, config)
+    mask = (tokens != PAD) if config.mask_padding else None
+    means = [
+        mean_state(weights[f"{name}/kernel"], product, places, mask, reverse)
+        for name, product, reverse in zip(config.lstms, products, (False, True))
+    ]
+    return unit_vectors(jnp, jnp.concatenate(means, axis=-1))
 
 
-def _forward(
-    reverse: bool,
-    kernel: Array,
-    products: Array,
-    places: Array,
-    mask: Array | None,
-    keep: bool = True,
-) -> tuple[Array, tuple]:
-    def step(carry: tuple, inputs: tuple) -> tuple[tuple, Any]:
-        h, c, o, total = carry
-        places_t, mask_t = inputs
-        z = products[places_t] + _product(h, kernel)  # [batch, 4 * d]
-        i, j, f, o_new = jnp.split(z, 4, axis=-1)
-        i = _sigmoid(i)
-        j = jnp.tanh(j)
-        f = _sigmoid(f)
-        o_new = _sigmoid(o_new)
-        c_new = c * f + i * j
-        if (
-            mask is not None
-        ):  # A masked position passes both on, and so h, which is o * tanh(c).
-            c_new = jnp.where(mask_t, c_new, c)
-            o_new = jnp.where(mask_t, o_new, o)
-        h_new = o_new * jnp.tanh(c_new)
-        total = total + (h_new if mask is None else jnp.where(mask_t, h_new, 0))
-        for_backward = (i, j, f, o_new, c_new) if keep else None
-        return (h_new, c_new, o_new, total), for_backward
+def products_of(weights: Mapping, x: Array, config: LstmConfig) -> list[Array]:
+    """The LSTMs' products with the words' vectors x: `siamese.nn.recurrence.word_products` of each LSTM."""
+    from siamese.nn.recurrence import word_products
 
-    zero = jnp.zeros((places.shape[1], kernel.shape[0]), products.dtype)
-    (*_, total), gates = lax.scan(step, (zero,) * 4, (places, mask), reverse=reverse)
-    return total, (gates, kernel, products, places, mask)
+    kernels = (
+        (weights[f"{name}/kernel"], weights[f"{name}/bias"]) for name in config.lstms
+    )
+    return [word_products(kernel, bias, x) for kernel, bias in kernels]
 
 
-def _backward(reverse: bool, saved: tuple, d_total: Array) -> tuple:
-    """Gradients of kernel and products, from that of the sum."""
-    gates, kernel, products, places, mask = saved
-    transposed = kernel.T
-    *_, outputs, cells = gates
-    first = len(places) - 1 if reverse else 0
+def dropped(
+    x: Array, places: Array, tokens: Array, dropout: Dropout, key: Array
+) -> tuple[Array, Array]:
+    """The words' vectors, some of their numbers zero, and the places, some that of the unknown word.
 
-    def step(carry: tuple, inputs: tuple) -> tuple[tuple, None]:
-        dh, dc, d_kernel, d_products = carry
-        t, (i, j, f, o, c), places_t, mask_t = inputs
-        before = jnp.where(t == first, t, t + 1 if reverse else t - 1)
-        c_before = jnp.where(
-            t == first, 0, cells[before]
-        )  # Before the first there is none.
-        h_before = outputs[before] * jnp.tanh(c_before)
-        tanh_c = jnp.tanh(c)
-        dh_here = dh + d_total
-        dc_here = dc + dh_here * o * (1 - tanh_c * tanh_c)
-        if mask is not None:  # Here, where they are small: all of dz is zero then.
-            dh_here = jnp.where(mask_t, dh_here, 0)
-            dc_here = jnp.where(mask_t, dc_here, 0)
-        # The gradients of the gates' sums, [batch, d] each.
-        d_i = dc_here * j * i * (1 - i)
-        d_j = dc_here * i * (1 - j * j)
-        d_f = dc_here * c_before * f * (1 - f)
-        d_o = dh_here * tanh_c * o * (1 - o)
-        dz = jnp.concatenate([d_i, d_j, d_f, d_o], axis=-1)
-        d_products = d_products.at[places_t].add(dz)
-        # The barrier keeps the transposition apart: folded into the product it takes a
-        # slower routine.
-        d_kernel = d_kernel + _product(lax.optimization_barrier(h_before.T), dz)
-        dh_before = _product(dz, transposed)
-        dc_before = dc_here * f
-        if mask is not None:  # A masked position passes its gradient through.
-            dh_before = jnp.where(mask_t, dh_before, dh)
-            dc_before = jnp.where(mask_t, dc_before, dc)
-        return (dh_before, dc_before, d_kernel, d_products), None
+    The numbers that stay are divided by the share that stays; padding stays. Each part
+    of the batch has copies of the vectors to drop numbers from.
+    """
+    import jax
+    import jax.numpy as jnp
 
-    zero = jnp.zeros_like(cells[0])
-    start = (zero, zero, jnp.zeros_like(kernel), jnp.zeros_like(products))
-    inputs = (jnp.arange(len(places)), gates, places, mask)
-    (*_, d_kernel, d_products), _ = lax.scan(step, start, inputs, reverse=not reverse)
-    return d_kernel, d_products, None, None
+    if dropout.word:
+        some = jax.random.bernoulli(
+            jax.random.fold_in(key, 0), dropout.word, tokens.shape
+        )
+        places = jnp.where(some & (tokens != PAD), UNKNOWN, places)
+    if dropout.embedding:
+        part = jnp.arange(len(places)) * DROPOUT_PARTS // len(places)
+        places = places + len(x) * part[:, None]
+        x = jnp.tile(x, (DROPOUT_PARTS, 1))
+        stays = 1 - dropout.embedding
+        mask = jax.random.bernoulli(jax.random.fold_in(key, 1), stays, x.shape)
+        x = jnp.where(mask, x / stays, 0)
+    return x, places
 
 
-_sum.defvjp(_forward, _backward)
+def check_finite(weights: Any, step: int) -> None:
+    """Raises a SiameseError for weights, arrays in any tree, that training has made NaN or infinite."""
+    import jax
+    import numpy as np
+
+    if not all(np.isfinite(array).all() for array in jax.tree.leaves(weights)):
+        raise SiameseError(
+            f"The weights are no longer finite numbers at step {step}, and are not saved: use a smaller "
+            "learning rate in a new directory, and look for questions without tokens."
+        )
 
 
-def _sigmoid(x: Array) -> Array:
-    """1 / (1 + exp(-x)); XLA's tanh takes less time on a CPU than its exp and a division."""
-    return 0.5 * jnp.tanh(0.5 * x) + 0.5
+def unit_vectors(xp: ModuleType, x: Any, axis: int = -1) -> Any:
+    """`x` scaled to length 1 along an axis, by NumPy or JAX; a zero vector stays, with a zero gradient."""
+    squared = xp.sum(x * x, axis=axis, keepdims=True)
+    is_zero = squared == 0
+    # Both `where` are needed: the inner one keeps NaN out of the gradient, the outer
+    # one makes it 0.
+    safe = xp.where(is_zero, xp.ones_like(squared), squared)
+    return xp.where(is_zero, xp.zeros_like(x), x / xp.sqrt(safe))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from siamese.errors import ArgumentError, ShapeError
-from siamese.nn.tower import unit_vectors
+from siamese.nn.lstm import unit_vectors
 
 
 def l2_normalize(x: Any, axis: int = -1) -> Any:

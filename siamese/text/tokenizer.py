@@ -16,7 +16,7 @@ from siamese.errors import ArgumentError
 from siamese.text.punkt import provide_punkt
 
 UNKNOWN_ID = 0
-# A tower reads a text's first tokens, since beyond them the mean of an LSTM hardly
+# An LSTM reads a text's first tokens, since beyond them the mean of an LSTM hardly
 # changes. It takes them from the first characters: NLTK needs seconds for a megabyte.
 MAX_TOKENS = 512
 LONGEST = 20_000

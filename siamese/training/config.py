@@ -43,7 +43,7 @@ class TrainConfig:
     # The text and the model
     encoder: str = _choice(
         "",
-        "train a head on this frozen encoder, such as use; empty: an LSTM tower",
+        "train a head on this frozen encoder, such as use; empty: an LSTM",
         batches="bucketed",
     )
     folded: bool = _choice(
@@ -208,7 +208,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "course": {},
     "lstm": _LSTM,
     "head": {**_LSTM, **_HEAD},
-    # The tower beside that head, which judges new questions: it may learn the known
+    # The LSTM beside that head, which judges new questions: it may learn the known
     # ones by heart.
     "ensemble": {**_LSTM, "epochs": 10.0},
 }

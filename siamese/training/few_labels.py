@@ -84,12 +84,12 @@ class LabelledVectors:
             start=start.head,
             seed=self.seed,
         )
-        names = ("encoder", "head", "tower") if start.tower else ("encoder", "head")
-        shares = SHARES[names] if start.tower or self.are_links else FEW_SHARES
+        names = ("encoder", "head", "lstm") if start.lstm else ("encoder", "head")
+        shares = SHARES[names] if start.lstm or self.are_links else FEW_SHARES
         return DuplicateDetector(
-            start.weights if start.tower else None,
+            start.weights if start.lstm else None,
             start.vocabulary,
-            start.tower,
+            start.lstm,
             encoder=start.encoder,
             head=head,
             shares=dict(zip(names, shares)),
@@ -98,9 +98,9 @@ class LabelledVectors:
 
     def vectors(self, model: DuplicateDetector) -> np.ndarray:
         """The texts' vectors by a model with a new head, float32 [texts, size]."""
-        encoder, *tower = self.part_vectors.values()
+        encoder, *lstm = self.part_vectors.values()
         return model.joined(
-            [encoder, np.asarray(head_vectors(model.head, encoder)), *tower]
+            [encoder, np.asarray(head_vectors(model.head, encoder)), *lstm]
         )
 
 
@@ -114,7 +114,7 @@ class LeftOut(NamedTuple):
 
 
 def teach(
-    start: DuplicateDetector,  # from whose encoder and head it goes on; its tower stays as it is
+    start: DuplicateDetector,  # from whose encoder and head it goes on; its LSTM stays as it is
     pairs: QuestionPairs,
     listed: list[str]
     | None = None,  # for links: those that are no answers are drawn from them

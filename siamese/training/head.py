@@ -1,7 +1,7 @@
 """The head: one square matrix over a frozen encoder's vectors, a siamese network of one linear layer.
 
 A question's vector is ``h = M e / |M e|``, where `e` is the encoder's vector of length 1, computed once,
-and M starts as the identity. Many labels train it as they train a tower, by the ranking loss with a loss of
+and M starts as the identity. Many labels train it as they train an LSTM, by the ranking loss with a loss of
 labelled pairs beside it (`siamese.training.losses`). On fewer than `MANY` labels the loss of labelled pairs
 alone does it, with a slope and a centre that are learned, and M is pulled towards the identity::
 
@@ -51,7 +51,7 @@ def head_vectors(
 
 
 def head_network(vectors: np.ndarray, dropout: float) -> Network:
-    """A head, to train as a tower is trained; the questions of a batch are rows of `vectors`.
+    """A head, to train as an LSTM is trained; the questions of a batch are rows of `vectors`.
 
     These are the encoder's, float32 [questions, d]; `dropout` is the share of their
     numbers set to zero.

@@ -80,20 +80,20 @@ def _fit(detector: DuplicateDetector, held_out: QuestionPairs) -> dict[str, Any]
     return {"threshold": best_threshold(cosines, labels), "calibration": calibration}
 
 
-def with_tower(
-    head: DuplicateDetector, tower: DuplicateDetector, held_out: QuestionPairs
+def with_lstm(
+    head: DuplicateDetector, lstm: DuplicateDetector, held_out: QuestionPairs
 ) -> tuple[DuplicateDetector, float]:
-    """A head and a tower as one model, and what the tower adds to the ROC AUC of head and encoder.
+    """A head and an LSTM as one model, and what the LSTM adds to the ROC AUC of head and encoder.
 
     It is measured by the whole vectors' cosines of held-out pairs.
     """
     both = DuplicateDetector(
-        tower.weights,
-        tower.vocabulary,
-        tower.tower,
+        lstm.weights,
+        lstm.vocabulary,
+        lstm.lstm,
         encoder=head.encoder,
         head=head.head,
-        card=tower.card,
+        card=lstm.card,
     )
     cosines = both.part_cosines(*both._pairs(held_out.question1, held_out.question2))
 

@@ -28,7 +28,7 @@ from siamese.evaluation.report import Evaluation
 from siamese.evaluation.thresholds import COURSE_THRESHOLD
 from siamese.model.detector import DuplicateDetector
 from siamese.model.file import MODEL_NAME, read_file, write_file
-from siamese.nn.tower import Dropout, TowerConfig, check_finite, init
+from siamese.nn.lstm import Dropout, LstmConfig, check_finite, init
 from siamese.reading.pairs import QuestionPairs
 from siamese.system.files import explained, lock_run, write_text_atomically
 from siamese.system.process import StopSignals
@@ -42,10 +42,10 @@ from siamese.training.step import (
     Network,
     device_mesh,
     initial_state,
+    lstm_network,
     make_evaluation,
     make_optimizer,
     make_step,
-    tower_network,
 )
 
 logger = logging.getLogger("siamese")
@@ -70,7 +70,7 @@ class Trainer:
       config: the run's configuration.
       output_dir: the run's directory; None writes nothing.
       valid: labelled pairs for validation and threshold; taken from the end of `pairs` where None.
-      init_from: for a head a model with an encoder, from whose head the run starts; its tower stays.
+      init_from: for a head a model with an encoder, from whose head the run starts; its LSTM stays.
       overwrite: discard the run in the directory and start over.
       quiet: no progress and no printed steps.
 
@@ -102,7 +102,7 @@ class Trainer:
 
         self.data = prepare(pairs, config, valid=valid)
         self._batches, self._valid_batches = make_batches(self.data, config)
-        network, weights = self._head() if config.encoder else self._tower()
+        network, weights = self._head() if config.encoder else self._lstm()
         loss = make_loss(config)
         optimizer = make_optimizer(config, self.total_steps)
         self._train_step = make_step(network, loss, optimizer, seed=config.seed)
@@ -134,19 +134,19 @@ class Trainer:
         else:
             self._resume()
 
-    def _tower(self) -> tuple[Network, dict[str, Any]]:
-        """The tower that trains, and the weights that it starts from."""
+    def _lstm(self) -> tuple[Network, dict[str, Any]]:
+        """The LSTM that trains, and the weights that it starts from."""
         config = self.config
-        self.tower = TowerConfig(
+        self.lstm = LstmConfig(
             self.data.vocabulary.size,
             config.d_model,
             config.mask_padding,
             config.bidirectional,
         )
         key = jax.random.key(config.seed)
-        weights = init(key, self.tower, config.lstm_bias, config.embedding_std)
+        weights = init(key, self.lstm, config.lstm_bias, config.embedding_std)
         dropout = Dropout(config.embedding_dropout, config.word_dropout)
-        return tower_network(self.tower, dropout, device_mesh()), weights
+        return lstm_network(self.lstm, dropout, device_mesh()), weights
 
     def _head(self) -> tuple[Network, dict[str, Any]]:
         """The head, which trains on the encoder's vectors, and its first matrix."""
@@ -174,7 +174,7 @@ class Trainer:
 
     @property
     def weights(self) -> dict[str, np.ndarray]:
-        """The tower's weights, see `siamese.nn.tower`."""
+        """The LSTM's weights, see `siamese.nn.lstm`."""
         return {name: np.asarray(array) for name, array in self.state.weights.items()}
 
     # ---- Training ----
@@ -391,7 +391,7 @@ class Trainer:
     ) -> Evaluation:
         """Measures the model on pairs it has not seen; the held-out pairs choose the threshold.
 
-        With `beside`, an encoder, its figures stand beside those of a tower.
+        With `beside`, an encoder, its figures stand beside those of an LSTM.
         """
         model = self.save(write=False)
         report, model = measure(model, self.data.held_out, test, beside)
@@ -407,13 +407,13 @@ class Trainer:
         `card`.
         """
         start = self.init_from
-        tower: tuple[Any, Any, Any] = (None, None, None)
+        lstm: tuple[Any, Any, Any] = (None, None, None)
         if not self.config.encoder:
-            tower = (self.weights, self.data.vocabulary, self.tower)
-        elif start and start.tower:
-            tower = (start.weights, start.vocabulary, start.tower)
+            lstm = (self.weights, self.data.vocabulary, self.lstm)
+        elif start and start.lstm:
+            lstm = (start.weights, start.vocabulary, start.lstm)
         detector = DuplicateDetector(
-            *tower,
+            *lstm,
             encoder=self._encoder,
             head=self.weights.get("head"),
             threshold=report.metrics.threshold if report else COURSE_THRESHOLD,
@@ -441,11 +441,11 @@ class Trainer:
 
 
 def _encoder_of(config: TrainConfig, start: DuplicateDetector | None) -> Any:
-    """The encoder that a head is trained on; None for a tower."""
+    """The encoder that a head is trained on; None for an LSTM."""
     if start is not None:
         if not config.encoder or start.encoder is None:
             raise ArgumentError(
-                "A run starts from the head of a model; a tower starts from nothing."
+                "A run starts from the head of a model; an LSTM starts from nothing."
             )
         return start.encoder
     return find_encoder(config.encoder) if config.encoder else None

@@ -1,7 +1,7 @@
 """One training step as a function of its state: step(state, batch) -> state, metrics.
 
-The distinct words of a batch are found on the host: the tower computes once for each
-word what it would compute at each of its places (`siamese.nn.lstm`). Only these words'
+The distinct words of a batch are found on the host: the LSTM computes once for each
+word what it would compute at each of its places (`siamese.nn.recurrence`). Only these words'
 rows of the embedding have a gradient, so the loss sees them alone, as a small
 embedding. Adam moves every row, because the moments of absent words decay; XLA looks
 each row's gradient up inside Adam's loop, and the zeros are never stored.
@@ -23,7 +23,7 @@ import numpy as np
 import optax
 
 from siamese.errors import ArgumentError
-from siamese.nn.tower import PAD, UNKNOWN, Dropout, TowerConfig, Words, encode
+from siamese.nn.lstm import PAD, UNKNOWN, Dropout, LstmConfig, Words, encode
 from siamese.training.config import TrainConfig
 
 WEIGHT_DECAY = 1e-5  # Trax's Adam multiplies each weight by 1 minus this at every step.
@@ -36,7 +36,7 @@ class State(NamedTuple):
     """What training changes; with the position in the batches it is all that a resumed run needs."""
 
     step: Any  # int32, the steps done
-    weights: dict[str, Any]  # see `siamese.nn.tower`
+    weights: dict[str, Any]  # see `siamese.nn.lstm`
     moments: Any  # the optimizer's state
 
 
@@ -106,12 +106,12 @@ class Network(NamedTuple):
     whole: Callable[[dict, dict, Batch], dict] = lambda gradients, *_: gradients
 
 
-def tower_network(
-    tower: TowerConfig,
+def lstm_network(
+    lstm: LstmConfig,
     dropout: Dropout | None = None,
     mesh: jax.sharding.Mesh | None = None,
 ) -> Network:
-    """A tower; `mesh` has the devices that share each batch, see `device_mesh`."""
+    """An LSTM; `mesh` has the devices that share each batch, see `device_mesh`."""
 
     def seen(weights, batch):
         rows = jnp.take(
@@ -122,7 +122,7 @@ def tower_network(
     def vectors(weights, batch, key):
         numbers = jnp.arange(len(batch.words), dtype=jnp.int32)
         rates = None if key is None else dropout
-        return encode(weights, Words(numbers, batch.places), tower, rates, key)
+        return encode(weights, Words(numbers, batch.places), lstm, rates, key)
 
     def whole(gradients, weights, batch):
         # The place of each row's gradient; behind the end for rows of absent words,
@@ -138,7 +138,7 @@ def tower_network(
         return {**gradients, "embedding": rows}
 
     return Network(
-        lambda batch: to_device(batch, tower.vocab_size, mesh), vectors, seen, whole
+        lambda batch: to_device(batch, lstm.vocab_size, mesh), vectors, seen, whole
     )
 
 

@@ -106,12 +106,12 @@ def folder(tmp_path):
     return tmp_path
 
 
-TOWER = "train --preset course --batch-size 8 --steps 2 --set=d_model=4 --questions pairs.csv"
+LSTM = "train --preset course --batch-size 8 --steps 2 --set=d_model=4 --questions pairs.csv"
 BUILD = "index build q.txt --model model --output new.db"
 # The command, what it does before it makes its output, and the output.
 OUTPUTS = [
     (BUILD, "siamese.index.rows:encoded", "new.db"),
-    (f"{TOWER} --output run", "siamese.training.run:Trainer.__init__", "run"),
+    (f"{LSTM} --output run", "siamese.training.run:Trainer.__init__", "run"),
     (
         "train --questions labelled.csv --init-from head --output run",
         "siamese.training.few_labels:teach",

@@ -11,7 +11,7 @@ from trax.fastmath import numpy as fastnp
 from siamese import ArgumentError, ShapeError, Siamese, fast_forward
 from siamese.course.model import set_tower_weights, tower_weights
 from siamese.course.trax.files import read_course_model
-from siamese.nn.tower import TowerConfig
+from siamese.nn.lstm import LstmConfig
 
 VOCAB, D, PAD = 30, 8, 1
 
@@ -23,7 +23,7 @@ def tokens(rows=6, length=8, vocab=VOCAB, seed=0):
 
 
 def arrays():
-    draw, shapes = np.random.default_rng(3), TowerConfig(VOCAB, D).shapes()
+    draw, shapes = np.random.default_rng(3), LstmConfig(VOCAB, D).shapes()
     return {
         name: draw.normal(size=shape).astype(np.float32)
         for name, shape in shapes.items()

@@ -19,7 +19,7 @@ from siamese import (
     word_tokenize,
 )
 from siamese.checks import check_data_generator
-from siamese.nn.tower import TowerConfig, init
+from siamese.nn.lstm import LstmConfig, init
 
 PAGE = Path(__file__).parents[2] / "docs" / "course" / "tensorflow.md"
 X, *VECTORS = np.random.default_rng(3).normal(size=(3, 4, 3))
@@ -57,7 +57,7 @@ def generator():
 
 def lstm():
     """The bias at the start, of input, candidate, forget and output gate."""
-    config, key = TowerConfig(vocab_size=10, d_model=4), jax.random.key(0)
+    config, key = LstmConfig(vocab_size=10, d_model=4), jax.random.key(0)
     for bias, expected in (("all_gates", [1, 1, 1, 1]), ("forget_gate", [0, 0, 1, 0])):
         gates = init(key, config, bias)["lstm/bias"].reshape(4, 4)
         np.testing.assert_allclose(gates.mean(axis=1), expected, atol=1e-4)

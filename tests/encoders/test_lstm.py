@@ -13,12 +13,12 @@ from trax import shapes
 
 from siamese.course.model import tower_weights
 from siamese.encoders.lstm import Encoder, encode_few
-from siamese.nn.lstm import mean_state, word_products
-from siamese.nn.tower import DROPOUT_PARTS, PAD, Dropout, TowerConfig, dropped, encode
+from siamese.nn.lstm import DROPOUT_PARTS, PAD, Dropout, LstmConfig, dropped, encode
+from siamese.nn.recurrence import mean_state, word_products
 
 VOCAB, D_MODEL = 50, 8
-COURSE = TowerConfig(VOCAB, D_MODEL)
-BOTH = TowerConfig(VOCAB, D_MODEL, mask_padding=True, bidirectional=True)
+COURSE = LstmConfig(VOCAB, D_MODEL)
+BOTH = LstmConfig(VOCAB, D_MODEL, mask_padding=True, bidirectional=True)
 
 
 def questions(count, seed=1, longest=12):

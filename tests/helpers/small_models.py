@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 
 from siamese.encoders import find_encoder
-from siamese.encoders.lstm import TowerConfig
+from siamese.encoders.lstm import LstmConfig
 from siamese.model.detector import DuplicateDetector
 from siamese.model.parts import fit_parts
 from siamese.text.vocabulary import Vocabulary
@@ -36,12 +36,12 @@ ODD = {
 
 def make_detector(seed=0, d=8, mask_padding=True, words=WORDS, folded=False, **options):
     vocabulary = Vocabulary(list(words), folded=folded)
-    tower = TowerConfig(vocabulary.size, d, mask_padding=mask_padding)
+    lstm = LstmConfig(vocabulary.size, d, mask_padding=mask_padding)
     draw = np.random.default_rng(seed).standard_normal
     weights = {
-        name: draw(shape).astype(np.float32) for name, shape in tower.shapes().items()
+        name: draw(shape).astype(np.float32) for name, shape in lstm.shapes().items()
     }
-    return DuplicateDetector(weights, vocabulary, tower, **options)
+    return DuplicateDetector(weights, vocabulary, lstm, **options)
 
 
 def letters(texts):
@@ -52,10 +52,10 @@ def letters(texts):
 
 
 def make_mixed_detector(share=0.75, **options):
-    """A tower beside the encoder `letters`, which a file may name."""
+    """An LSTM beside the encoder `letters`, which a file may name."""
     encoder = find_encoder(letters)
     encoder.fingerprint = "0" * 64
-    shares = {"encoder": share, "tower": 1 - share}
+    shares = {"encoder": share, "lstm": 1 - share}
     return make_detector(encoder=encoder, shares=shares, **options)
 
 

@@ -1,7 +1,7 @@
 """Stock Trax as the reference: the assignment's own cells, trained by Trax's own Loop.
 
 Nothing of `siamese` computes here. Weights are dicts by the names of
-`siamese.nn.tower`.
+`siamese.nn.lstm`.
 """
 
 import ast

@@ -134,7 +134,7 @@ SHARED = {
     "one vector": lambda index: index.vectors[0],
     "a snapshot's vectors": lambda index: index.snapshot().vectors,
     "the vectors of groups": lambda index: index.grouped(0.9).vectors,
-    "the weights of the tower": lambda index: index.detector.weights["embedding"],
+    "the weights of the LSTM": lambda index: index.detector.weights["embedding"],
     "the head": lambda index: index.detector.head,
     "rows of tokens": lambda index: Ragged.from_lists([[1, 2], [3]]).values,
     "one row of tokens": lambda index: Ragged.from_lists([[1, 2], [3]])[0],
@@ -146,8 +146,8 @@ SHARED = {
 def test_what_others_read_cannot_be_overwritten(tmp_path, name, state):
     detector = make_mixed_detector()
     head = np.eye(26, dtype=np.float32)
-    shares = {"encoder": 0.5, "head": 0.3, "tower": 0.2}
-    parts = detector.weights, detector.vocabulary, detector.tower
+    shares = {"encoder": 0.5, "head": 0.3, "lstm": 0.2}
+    parts = detector.weights, detector.vocabulary, detector.lstm
     detector = DuplicateDetector(
         *parts, encoder=detector.encoder, head=head, shares=shares
     )

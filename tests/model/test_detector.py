@@ -161,11 +161,11 @@ def test_long_work_shows_a_bar_with_the_time_left(monkeypatch, capsys):
 
 @pytest.mark.parametrize(("share", "mask_padding"), [(0.25, True), (0.75, False)])
 def test_the_cosine_is_the_weighted_mean_of_the_parts_cosines(share, mask_padding):
-    tower = make_detector(mask_padding=mask_padding)
+    lstm = make_detector(mask_padding=mask_padding)
     detector = make_mixed_detector(share, mask_padding=mask_padding)
     first, second = random_questions(100), random_questions(100, seed=2)
     frozen = 1 - paired_cosine_distances(letters(first), letters(second))
-    expected = share * frozen + (1 - share) * tower.similarity(first, second)
+    expected = share * frozen + (1 - share) * lstm.similarity(first, second)
     assert_allclose(detector.similarity(first, second), expected, atol=1e-5)
     vectors = detector.encode(first)
     assert vectors.dtype == np.float32 and vectors.shape == (100, 26 + 8)
@@ -181,20 +181,20 @@ def vowels(texts):
 
 @pytest.mark.parametrize("share", [0.2, 0.8])
 def test_a_text_that_one_part_has_no_vector_for_has_the_other_parts_own_cosines(share):
-    shares = {"encoder": share, "tower": 1 - share}
-    detector, tower = make_detector(encoder=vowels, shares=shares), make_detector()
+    shares = {"encoder": share, "lstm": 1 - share}
+    detector, lstm = make_detector(encoder=vowels, shares=shares), make_detector()
     texts = ["xyzzy ?", "how far", "hw fr ?", "what is rice"]
     one, two = ([texts[at] for at in side] for side in zip(*np.ndindex(4, 4)))
     expected = np.stack([detector.encoder.encode(side) for side in (one, two)])
     cosines = detector.part_cosines(detector.encode(one), detector.encode(two))
     assert_allclose(cosines[:, 0], np.vecdot(*expected), atol=1e-6)
-    assert_allclose(cosines[:, 1], tower.similarity(one, two), atol=1e-5)
+    assert_allclose(cosines[:, 1], lstm.similarity(one, two), atol=1e-5)
     assert not cosines[0, 0] and detector.similarity(
         "xyzzy ?", "xyzzy ?"
     ) == pytest.approx(1)
     vector = detector.encode("xyzzy ?")
     assert_array_equal(vector[:5], 0)
-    assert_allclose(vector[5:], tower.encode("xyzzy ?"), atol=1e-6)
+    assert_allclose(vector[5:], lstm.encode("xyzzy ?"), atol=1e-6)
     # Of two groups they are the mean cosines over their pairs.
     a, b = (
         detector.encode(["what is rice", "how far"]),
@@ -224,21 +224,21 @@ def test_a_threshold_is_given_fitted_or_the_default():
 
 
 def test_parts_that_do_not_fit_are_refused():
-    tower = make_detector()
-    parts = tower.weights, tower.vocabulary, tower.tower
+    lstm = make_detector()
+    parts = lstm.weights, lstm.vocabulary, lstm.lstm
     for arguments, options in (
         ((None, None, None), {}),
         ((None, *parts[1:]), {"encoder": letters}),
-        (parts, {"shares": {"encoder": 0.5, "tower": 0.5}}),
+        (parts, {"shares": {"encoder": 0.5, "lstm": 0.5}}),
         (parts, {"head": np.eye(2)}),
         (parts, {"encoder": letters, "head": np.eye(2)}),
         ((None, None, None), {"encoder": letters, "head": np.eye(26) * np.nan}),
-        (parts, {"shares": {"tower": 2.0}}),
+        (parts, {"shares": {"lstm": 2.0}}),
         (parts, {"threshold": np.nan}),
-        (parts, {"encoder": letters, "shares": {"encoder": 1.0, "tower": 0.0}}),
+        (parts, {"encoder": letters, "shares": {"encoder": 1.0, "lstm": 0.0}}),
     ):
         with pytest.raises(
-            ArgumentError, match=r"tower together|shares must|a finite|a number"
+            ArgumentError, match=r"LSTM together|shares must|a finite|a number"
         ):
             DuplicateDetector(*arguments, **options)
 
@@ -258,7 +258,7 @@ def test_a_model_over_an_object_stays_in_memory(tmp_path):
 
 
 def test_files_name_their_encoder_and_refuse_another_fingerprint(tmp_path):
-    detector = make_detector(encoder="use", shares={"encoder": 0.5, "tower": 0.5})
+    detector = make_detector(encoder="use", shares={"encoder": 0.5, "lstm": 0.5})
     path = detector.save(tmp_path / "model.safetensors")
     QuestionIndex.build(
         DuplicateDetector.pretrained(), TEXTS, path=tmp_path / "index"

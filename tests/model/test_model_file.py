@@ -13,7 +13,7 @@ from small_models import write_trax_weights
 from siamese import DuplicateDetector
 from siamese.course.import_weights import import_weights, read_vocabulary
 from siamese.encoders import find_encoder
-from siamese.encoders.lstm import TowerConfig, encode
+from siamese.encoders.lstm import LstmConfig, encode
 from siamese.errors import CheckpointError, DataError
 from siamese.model.file import VERSION, read_file, write_file
 from siamese.system.files import lock_run
@@ -145,7 +145,7 @@ def test_two_processes_never_hold_a_run_and_the_second_is_refused(tmp_path):
 
 
 WORDS = Vocabulary(["how", "old", "are", "you"])
-TOWER = {
+LSTM = {
     "vocab_size": WORDS.size,
     "d_model": 4,
     "mask_padding": True,
@@ -155,7 +155,7 @@ VOCABULARY = {"words": list(WORDS.words), "folded": False, "unknown_ids": 0}
 
 
 def weights(dtype="float32"):
-    draw, shapes = np.random.default_rng(0), TowerConfig(**TOWER).shapes()
+    draw, shapes = np.random.default_rng(0), LstmConfig(**LSTM).shapes()
     return {
         name: draw.normal(size=shape).astype(dtype) for name, shape in shapes.items()
     }
@@ -164,7 +164,7 @@ def weights(dtype="float32"):
 @pytest.fixture
 def saved(tmp_path):
     options = {"threshold": 0.6, "card": {"steps": 3}}
-    detector = DuplicateDetector(weights(), WORDS, TowerConfig(**TOWER), **options)
+    detector = DuplicateDetector(weights(), WORDS, LstmConfig(**LSTM), **options)
     path = detector.save(tmp_path)
     assert path == tmp_path / "model.safetensors"
     return path
@@ -185,7 +185,7 @@ def test_a_saved_model_returns(saved):
         == loaded.checksum
     )
     changed = {**weights(), "lstm/bias": weights()["lstm/bias"] + 1}
-    other = DuplicateDetector(changed, WORDS, TowerConfig(**TOWER))
+    other = DuplicateDetector(changed, WORDS, LstmConfig(**LSTM))
     assert other.checksum != loaded.checksum
     with pytest.raises(
         CheckpointError, match=r"There is no model at .*none\. `siamese train`"
@@ -197,9 +197,9 @@ USE = find_encoder("use").fingerprint
 SIZES = "its vocabulary has .* different words, and its embedding .* rows"
 REFUSED = "damaged|do not fit|not with the version"
 CRAFTED = [
-    *({"tower": value} for value in (None, "left out", {"vocab_size": 4}, {**TOWER, "vocab_size": "many"})),
-    ({"tower": {**TOWER, "bidirectional": "yes"}}, "bidirectional must be True .* 'yes'"),
-    ({"tower": {**TOWER, "vocab_size": 2}}, SIZES),
+    *({"lstm": value} for value in (None, "left out", {"vocab_size": 4}, {**LSTM, "vocab_size": "many"})),
+    ({"lstm": {**LSTM, "bidirectional": "yes"}}, "bidirectional must be True .* 'yes'"),
+    ({"lstm": {**LSTM, "vocab_size": 2}}, SIZES),
     *({"threshold": value} for value in (None, "high", float("nan"))),
     *({"calibration": value} for value in ({"method": "none known"}, 3,
         {"n": 5, "borders": [0.5], "weights": [1.0]}, {"n": 5, "slope": "steep", "intercept": 0.0},
@@ -244,7 +244,7 @@ COURSE_VOCABULARY = Vocabulary(["how", "far", "is", "it", "?"])
 def write_arrays(path, rows, dtype=np.float32, count=3):
     draw, shapes = (
         np.random.default_rng(0).standard_normal,
-        TowerConfig(rows, 4).shapes(),
+        LstmConfig(rows, 4).shapes(),
     )
     arrays = [draw(shape).astype(dtype) for shape in [*shapes.values()][:count]]
     write_trax_weights(path, arrays)
@@ -257,13 +257,13 @@ def test_the_id_beyond_the_last_row_is_clamped_as_in_the_course(tmp_path):
     detector = import_weights(tmp_path / "model.pkl.gz", COURSE_VOCABULARY)
     assert (
         detector.threshold == 0.7
-        and detector.tower.vocab_size == len(COURSE_VOCABULARY) + 1
+        and detector.lstm.vocab_size == len(COURSE_VOCABULARY) + 1
     )
     ids = COURSE_VOCABULARY.encode(["?", "how", "never"])
     assert max(ids) == len(COURSE_VOCABULARY)
     weights = dict(zip(("embedding", "lstm/kernel", "lstm/bias"), arrays))
     clamped = np.minimum([[*ids, 1]], len(COURSE_VOCABULARY) - 1)
-    expected = encode(weights, clamped, TowerConfig(len(COURSE_VOCABULARY), 4))
+    expected = encode(weights, clamped, LstmConfig(len(COURSE_VOCABULARY), 4))
     np.testing.assert_allclose(detector.encode(["? how never"]), expected, atol=1e-6)
     arrays = write_arrays(tmp_path, COURSE_VOCABULARY.size + 2)
     detector = import_weights(tmp_path, COURSE_VOCABULARY, 2)

@@ -61,14 +61,14 @@ print(json.dumps(state()))
 import trax
 import numpy as np
 from trax.supervised import training
-from siamese.encoders.lstm import Encoder, TowerConfig
+from siamese.encoders.lstm import Encoder, LstmConfig
 
 print(json.dumps(state()))
 q = [[3, 4], [5], [6, 7, 8], [9]]
 batches = siamese.data_generator(q, q, 2, shuffle=False)
 model = lambda: siamese.Siamese(12, 4)
 siamese.train_model(model, siamese.TripletLoss, batches, batches, {str(tmp_path)!r}).run(2)
-config = TowerConfig(9, 4)
+config = LstmConfig(9, 4)
 weights = {{n: np.ones(s, np.float32) for n, s in config.shapes().items()}}
 Encoder(config, weights).encode([[3, 4]] * 50)  # by JAX
 print(json.dumps(state()))

@@ -94,8 +94,8 @@ def test_a_mail_whose_question_begins_at_character_20_000_is_its_question():
 
 
 LONG = {  # a text, and whether both models read it to its end
-    "the tower's 512 tokens": ("far " * 512, True),
-    "more tokens than the tower reads": ("far " * 513, False),
+    "the LSTM's 512 tokens": ("far " * 512, True),
+    "more tokens than the LSTM reads": ("far " * 513, False),
     "few tokens, many characters": ("far" + "x" * 20_000, False),
     "blanks": ("How" + " \n" * 50_000 + "far?", True),
     "tags, and all is read": ("<p>x</p>" + "<b></b>" * 30_000 + "far?", True),

@@ -30,7 +30,7 @@ from siamese.errors import ArgumentError, DataError, ShapeError
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.reading.pairs import QuestionPairs
 from siamese.training.few_labels import parts_of, teach
-from siamese.training.report import measure, with_tower
+from siamese.training.report import measure, with_lstm
 
 SUBJECTS = [f"subject{number}" for number in range(60)]
 
@@ -198,12 +198,12 @@ def test_a_head_needs_duplicates():
         teach(bare(), pairs.select(np.flatnonzero(~pairs.is_duplicate)))
 
 
-def test_a_tower_starts_from_no_model():
+def test_an_lstm_starts_from_no_model():
     with pytest.raises(ArgumentError):
         Trainer(questions_of(200, 0), TrainConfig.preset("lstm"), init_from=bare())
 
 
-def test_a_tower_that_says_nothing_adds_nothing_and_many_pairs_give_a_curve(
+def test_an_lstm_that_says_nothing_adds_nothing_and_many_pairs_give_a_curve(
     monkeypatch,
 ):
     monkeypatch.setattr("siamese.training.report.CURVE_PAIRS", 60)
@@ -212,7 +212,7 @@ def test_a_tower_that_says_nothing_adds_nothing_and_many_pairs_give_a_curve(
     sides = pairs.question1, pairs.question2
     sides = [[f"{text} {rng.choice(WORDS)}" for text in side] for side in sides]
     pairs = QuestionPairs(*sides, pairs.is_duplicate)
-    both, gain = with_tower(head, make_detector(1), pairs)
+    both, gain = with_lstm(head, make_detector(1), pairs)
     mixed = [
         roc_auc(each.similarity(*sides), pairs.is_duplicate) for each in (both, head)
     ]
@@ -232,7 +232,7 @@ HEAD = TrainConfig.preset(
 )  # fmt: skip
 
 
-def test_a_run_of_a_head_goes_on_bit_for_bit_and_keeps_the_model_s_tower(tmp_path):
+def test_a_run_of_a_head_goes_on_bit_for_bit_and_keeps_the_model_s_lstm(tmp_path):
     pairs, valid = questions_of(300, 0), OTHERS
     models, start = [], make_detector(encoder=bare().encoder)
     options = {"valid": valid, "init_from": start, "quiet": True}
@@ -246,7 +246,7 @@ def test_a_run_of_a_head_goes_on_bit_for_bit_and_keeps_the_model_s_tower(tmp_pat
     assert trainer.resumed_from == 15 and list(models[0].shares) == [
         "encoder",
         "head",
-        "tower",
+        "lstm",
     ]
     assert_array_equal(models[0].head, models[1].head)
     assert report.metrics.roc_auc > report.baselines["encoder"].roc_auc + 0.015
@@ -271,7 +271,7 @@ def train(tmp_path, monkeypatch, run):
     (tmp_path / "posts.csv").write_text(text)
     text = "\n".join(["id1,id2", *(f"{i},{i + 40}" for i in range(0, 40, 2))])
     (tmp_path / "links.csv").write_text(text)
-    make_detector().save(tmp_path / "tower")
+    make_detector().save(tmp_path / "lstm")
 
     def train(*flags, file="mine.csv", start=("--init-from", "use")):
         return run("train", "--questions", file, *start, *flags)
@@ -321,7 +321,7 @@ def test_many_labels_replace_no_model(train, path, monkeypatch):
 
 
 def test_ensemble_replaces_no_model(train, path, monkeypatch):
-    monkeypatch.setattr("siamese.cli.training.TOWER_DUPLICATES", 0)
+    monkeypatch.setattr("siamese.cli.training.LSTM_DUPLICATES", 0)
     content = path.read_bytes()
     assert ensemble(train, "--output", "runs/head")[0] == 2
     assert path.read_bytes() == content
@@ -335,10 +335,10 @@ def test_ensemble_trains_a_head_alone_of_too_few_duplicates(train, monkeypatch):
 
 
 def test_ensemble_teaches_a_head_alone_of_few_labels(train, monkeypatch):
-    monkeypatch.setattr("siamese.cli.training.TOWER_DUPLICATES", 21)
+    monkeypatch.setattr("siamese.cli.training.LSTM_DUPLICATES", 21)
     monkeypatch.setattr("siamese.cli.training.USUALLY", ((50, 0.9),))
     code, _, err = ensemble(train)
-    assert code == 0 and "No tower: it needs 21 duplicates" in err
+    assert code == 0 and "No LSTM: it needs 21 duplicates" in err
     assert "Fewer than 50 were not tried" in err
     assert list(DuplicateDetector.load("runs/ensemble").shares) == ["encoder", "head"]
 
@@ -380,8 +380,8 @@ def test_what_the_command_refuses_it_refuses_before_it_trains(
     ):  # fmt: skip
         code, _, err = train(*flags)
         assert code == 2 and re.search(message, err), (flags, err)
-    code, _, err = train(start=("--init-from", "tower"))
-    assert code == 2 and "tower has no encoder" in err
+    code, _, err = train(start=("--init-from", "lstm"))
+    assert code == 2 and "LSTM has no encoder" in err
 
 
 def test_every_part_that_is_left_out_has_both_labels():

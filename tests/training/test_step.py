@@ -10,16 +10,16 @@ from programs import on_four_devices
 from stock_trax import GOLDEN_LOSSES, batches_and_vocabulary, stock_steps
 
 from siamese import ArgumentError, PairBatches, TrainConfig
-from siamese.nn.tower import Dropout, TowerConfig, encode, init
+from siamese.nn.lstm import Dropout, LstmConfig, encode, init
 from siamese.nn.triplet import loss_from_scores
 from siamese.training import losses as ours
 from siamese.training import step as steps
 from siamese.training.losses import make_loss, pair_loss, ranking_loss
 from siamese.training.step import (
     initial_state,
+    lstm_network,
     make_optimizer,
     make_step,
-    tower_network,
 )
 
 LONG = 10**9  # steps of a run whose linear rate has not begun to fall
@@ -27,9 +27,9 @@ LONG = 10**9  # steps of a run whose linear rate has not begun to fall
 
 def course_step(vocab_size, d_model, **changes):
     config = TrainConfig(d_model=d_model, **changes)
-    tower, optimizer = TowerConfig(vocab_size, d_model), make_optimizer(config, LONG)
+    lstm, optimizer = LstmConfig(vocab_size, d_model), make_optimizer(config, LONG)
     return (
-        make_step(tower_network(tower), make_loss(config), optimizer),
+        make_step(lstm_network(lstm), make_loss(config), optimizer),
         optimizer,
         config,
     )
@@ -101,7 +101,7 @@ def batches_of(rows, *sizes, **options):
     return PairBatches(*rows, *sizes, clusters=clusters, labelled=labelled, **options)
 
 
-MASKED = TowerConfig(5000, 4, mask_padding=True, bidirectional=True)
+MASKED = LstmConfig(5000, 4, mask_padding=True, bidirectional=True)
 BEST = TrainConfig.preset("lstm", pair_batch_size=4, batch_size=6)
 
 
@@ -121,14 +121,14 @@ def test_a_step_equals_plain_autodiff_over_the_whole_embedding():
     value, gradients = jax.jit(jax.value_and_grad(reference))(weights)
     # Nothing is dropped when a model is evaluated.
     evaluate = steps.make_evaluation(
-        tower_network(MASKED, Dropout(0.3, 0.1)), make_loss(BEST)
+        lstm_network(MASKED, Dropout(0.3, 0.1)), make_loss(BEST)
     )
     assert float(evaluate(weights, batch)) == pytest.approx(float(value), rel=1e-5)
     optimizer = make_optimizer(BEST, 100)
     start = initial_state(weights, optimizer)
     updates, _ = optimizer.update(gradients, start.moments, weights)
     expected = {name: np.array(weights[name] + updates[name]) for name in weights}
-    state, metrics = make_step(tower_network(MASKED), make_loss(BEST), optimizer)(
+    state, metrics = make_step(lstm_network(MASKED), make_loss(BEST), optimizer)(
         start, batch
     )
     assert float(metrics["loss"]) == pytest.approx(float(value), rel=1e-5)
@@ -208,12 +208,12 @@ def test_a_batch_that_does_not_divide_names_one_that_does():
 def three_losses():
     rows = np.random.RandomState(0).randint(2, 30, (2, 40, 5)).tolist()
     batches = batches_of(rows, 8, pair_batch_size=8)
-    optimizer, tower = make_optimizer(BEST, 100), TowerConfig(40, 4, mask_padding=True)
+    optimizer, lstm = make_optimizer(BEST, 100), LstmConfig(40, 4, mask_padding=True)
     step = make_step(
-        tower_network(tower, mesh=steps.device_mesh()), make_loss(BEST), optimizer
+        lstm_network(lstm, mesh=steps.device_mesh()), make_loss(BEST), optimizer
     )
     state, losses = (
-        initial_state(init(jax.random.key(1), tower, "forget_gate"), optimizer),
+        initial_state(init(jax.random.key(1), lstm, "forget_gate"), optimizer),
         [],
     )
     for _ in range(3):

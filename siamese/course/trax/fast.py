@@ -1,4 +1,4 @@
-"""The course's Trax model, made faster: the same values and gradients by `siamese.nn.tower`."""
+"""The course's Trax model, made faster: the same values and gradients by `siamese.nn.lstm`."""
 
 from functools import partial
 from typing import Any
@@ -10,7 +10,7 @@ from trax import layers as tl
 from trax.shapes import ShapeDtype
 
 from siamese.errors import ArgumentError
-from siamese.nn.tower import TowerConfig, Words, encode
+from siamese.nn.lstm import LstmConfig, Words, encode
 
 
 def fast_forward(model: Any) -> Any:
@@ -24,7 +24,7 @@ def fast_forward(model: Any) -> Any:
     try:
         (tower,) = set(model.sublayers if isinstance(model, tl.Parallel) else [])
         embedding, *_ = tower.sublayers
-        config = TowerConfig(embedding._vocab_size, embedding._d_feature)
+        config = LstmConfig(embedding._vocab_size, embedding._d_feature)
         tokens = np.array([[2, 3, 4, 1], [3, 1, 1, 1], [0, 5, 2, 5]], np.int32)
         arrays, state = tower.weights_and_state_signature(
             ShapeDtype(tokens.shape, np.int32)
@@ -61,7 +61,7 @@ def _forward_pair(model: Any, inputs: tuple) -> tuple:
     return vectors[: len(q1)], vectors[len(q1) :]
 
 
-def _forward(tower: Any, config: TowerConfig, tokens: Any) -> Any:
+def _forward(tower: Any, config: LstmConfig, tokens: Any) -> Any:
     """The tower's vectors: a word's product with the kernel once, where few words fill the batch."""
     weights, few = named(tower.weights), max(tokens.size // 8, 1)
     ordered = jnp.sort(tokens, axis=None)
@@ -77,6 +77,6 @@ def _forward(tower: Any, config: TowerConfig, tokens: Any) -> Any:
 
 
 def named(weights: Any) -> dict:
-    """A tower's weights in Trax's tree by the names of `siamese.nn.tower`."""
+    """A tower's weights in Trax's tree by the names of `siamese.nn.lstm`."""
     arrays = jax.tree.leaves(weights)  # In Trax's order.
     return dict(zip(("embedding", "lstm/kernel", "lstm/bias"), arrays, strict=True))

@@ -11,7 +11,7 @@ import numpy as np
 from trax.supervised import training
 
 from siamese.errors import DataError
-from siamese.nn.tower import check_finite
+from siamese.nn.lstm import check_finite
 from siamese.system.files import explained
 from siamese.system.process import StopSignals, keeping_generators
 
