@@ -106,9 +106,7 @@ def __dir__() -> list[str]:
 class _CourseFirst(Loader):
     """Finds Trax for its first import, which imports `siamese.course` and takes its Trax."""
 
-    def find_spec(
-        self, name: str, path: Any = None, target: Any = None
-    ) -> ModuleSpec | None:
+    def find_spec(self, name: str, *_: Any) -> ModuleSpec | None:
         if name != "trax" or "siamese.course" in sys.modules:
             return None
         return PathFinder.find_spec(name) and ModuleSpec(name, self)

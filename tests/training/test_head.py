@@ -381,7 +381,7 @@ def test_what_the_command_refuses_it_refuses_before_it_trains(
         code, _, err = train(*flags)
         assert code == 2 and re.search(message, err), (flags, err)
     code, _, err = train(start=("--init-from", "lstm"))
-    assert code == 2 and "LSTM has no encoder" in err
+    assert code == 2 and "lstm has no encoder" in err
 
 
 def test_every_part_that_is_left_out_has_both_labels():

@@ -123,12 +123,8 @@ def TripletLoss(margin=0.25):
     return tl.Fn("TripletLoss", partial(TripletLossFn, margin=margin))
 
 
-v1 = np.array(
-    [[0.26726124, 0.53452248, 0.80178373], [0.5178918, 0.57543534, 0.63297887]]
-)
-v2 = np.array(
-    [[0.26726124, 0.53452248, 0.80178373], [-0.5178918, -0.57543534, -0.63297887]]
-)
+v1 = np.array([[0.26726124, 0.53452248, 0.80178373], [0.5178918, 0.57543534, 0.63297887]])
+v2 = np.array([[0.26726124, 0.53452248, 0.80178373], [-0.5178918, -0.57543534, -0.63297887]])
 print("loss:", round(float(TripletLossFn(v2, v1)), 4))
 from jax.interpreters.xla import DeviceArray
 
@@ -139,12 +135,7 @@ lr_schedule = trax.lr.warmup_and_rsqrt_decay(400, 0.01)
 
 
 def train_model(
-    Siamese,
-    TripletLoss,
-    lr_schedule,
-    train_generator,
-    val_generator,
-    output_dir="model/",
+    Siamese, TripletLoss, lr_schedule, train_generator, val_generator, output_dir="model/"
 ):
     output_dir = os.path.expanduser(output_dir)
     optimizer = trax.optimizers.Adam(0.01)
@@ -152,17 +143,13 @@ def train_model(
         train_generator, TripletLoss(), optimizer, lr_schedule=lr_schedule
     )
     eval_task = training.EvalTask(labeled_data=val_generator, metrics=[TripletLoss()])
-    return training.Loop(
-        Siamese(), train_task, eval_tasks=[eval_task], output_dir=output_dir
-    )
+    return training.Loop(Siamese(), train_task, eval_tasks=[eval_task], output_dir=output_dir)
 
 
 small = partial(Siamese, vocab_size=size, d_model=16)
 train_generator = data_generator(train_Q1, train_Q2, batch_size, vocab["<PAD>"])
 val_generator = data_generator(val_Q1, val_Q2, batch_size, vocab["<PAD>"])
-training_loop = train_model(
-    small, TripletLoss, lr_schedule, train_generator, val_generator
-)
+training_loop = train_model(small, TripletLoss, lr_schedule, train_generator, val_generator)
 training_loop.run(5)
 
 # %% Part 5: evaluation
@@ -171,21 +158,12 @@ model.init_from_file("model/model.pkl.gz", weights_only=True, input_signature=si
 
 
 def classify(
-    test_Q1,
-    test_Q2,
-    y,
-    threshold,
-    model,
-    vocab,
-    data_generator=data_generator,
-    batch_size=64,
+    test_Q1, test_Q2, y, threshold, model, vocab, data_generator=data_generator, batch_size=64
 ):
     accuracy = 0
     for i in range(0, len(test_Q1), batch_size):
         part1, part2 = test_Q1[i : i + batch_size], test_Q2[i : i + batch_size]
-        q1, q2 = next(
-            data_generator(part1, part2, batch_size, vocab["<PAD>"], shuffle=False)
-        )
+        q1, q2 = next(data_generator(part1, part2, batch_size, vocab["<PAD>"], shuffle=False))
         v1, v2 = model((q1, q2))
         for j in range(batch_size):
             res = np.dot(v1[j], v2[j].T) > threshold
@@ -193,21 +171,12 @@ def classify(
     return accuracy / len(test_Q1)
 
 
-print(
-    "accuracy:",
-    0 <= classify(Q1_test, Q2_test, y_test, 0.7, model, vocab, batch_size=20) <= 1,
-)
+print("accuracy:", 0 <= classify(Q1_test, Q2_test, y_test, 0.7, model, vocab, batch_size=20) <= 1)
 
 
 # %% Part 6: your own questions
 def predict(
-    question1,
-    question2,
-    threshold,
-    model,
-    vocab,
-    data_generator=data_generator,
-    verbose=False,
+    question1, question2, threshold, model, vocab, data_generator=data_generator, verbose=False
 ):
     q1 = [vocab[word] for word in nltk.word_tokenize(question1)]
     q2 = [vocab[word] for word in nltk.word_tokenize(question2)]
