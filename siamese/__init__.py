@@ -8,99 +8,28 @@ siamese``.
 
 from __future__ import annotations
 
-import ast
 import importlib
 import sys
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec, PathFinder
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import lazy_loader
 
 from siamese.errors import explain_missing_trax
 
 __version__ = "0.2.0"
 
-# The public names, as type checkers read them. A name must not be that of a module of
-# this folder: importing that module would take the name's place.
-if TYPE_CHECKING:
-    # isort: off
-    from siamese.course.trax.fast import fast_forward as fast_forward
-    from siamese.system.process import enable_compile_cache as enable_compile_cache
-    from siamese.system.process import keep_memory as keep_memory
-    from siamese.course.answers import classify as classify
-    from siamese.course.answers import pair_scores as pair_scores
-    from siamese.course.answers import predict as predict
-    from siamese.course.generator import data_generator as data_generator
-    from siamese.course.loss import TripletLoss as TripletLoss
-    from siamese.course.loss import TripletLossFn as TripletLossFn
-    from siamese.course.loss import edition as edition
-    from siamese.course.model import Siamese as Siamese
-    from siamese.nn.similarity import cosine_similarity as cosine_similarity
-    from siamese.nn.similarity import l2_normalize as l2_normalize
-    from siamese.nn.similarity import similarity_matrix as similarity_matrix
-    from siamese.course.train_model import train_model as train_model
-    from siamese.corpus import embedded_corpus as embedded_corpus
-    from siamese.reading.pairs import (
-        QuestionPairs as QuestionPairs,
-        read_pairs as read_pairs,
-    )
-    from siamese.reading.questions import read_questions as read_questions
-    from siamese.text.tokenizer import word_tokenize as word_tokenize
-    from siamese.text.vocabulary import tokenize_questions as tokenize_questions
-    from siamese.text.vocabulary import Vocabulary as Vocabulary
-    from siamese.errors import ArgumentError as ArgumentError
-    from siamese.errors import CheckpointError as CheckpointError
-    from siamese.errors import DataError as DataError
-    from siamese.errors import MissingDependencyError as MissingDependencyError
-    from siamese.errors import ShapeError as ShapeError
-    from siamese.errors import SiameseError as SiameseError
-    from siamese.evaluation.metrics import evaluate_scores as evaluate_scores
-    from siamese.evaluation.thresholds import best_threshold as best_threshold
-    from siamese.model.detector import DuplicateDetector as DuplicateDetector
-    from siamese.model.explain import explain as explain
-    from siamese.groups.grouping import duplicate_groups as duplicate_groups
-    from siamese.index import QuestionIndex as QuestionIndex
-    from siamese.model.match import match_questions as match_questions
-    from siamese.training.config import TrainConfig as TrainConfig
-    from siamese.training.estimator import PairClassifier as PairClassifier
-    from siamese.training.batches import PairBatches as PairBatches
-    from siamese.training.run import Trainer as Trainer
-    # isort: on
-
-# Public name -> its module, read from the imports above.
-_EXPORTS = {
-    alias.name: node.module
-    for block in ast.parse(Path(__file__).read_text(encoding="utf-8")).body
-    if isinstance(block, ast.If)
-    for node in block.body
-    if isinstance(node, ast.ImportFrom)
-    for alias in node.names
-}
-
-__all__ = sorted(_EXPORTS)
+_public_name, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
-if not TYPE_CHECKING:  # To a type checker a name that is not above is a mistake.
-
-    def __getattr__(name: str) -> Any:
-        if name not in _EXPORTS:
-            raise AttributeError(f"module 'siamese' has no attribute {name!r}")
-        try:
-            module = importlib.import_module(_EXPORTS[name])
-        except ModuleNotFoundError as error:
-            explain_missing_trax(error)
-            raise
-        except AttributeError as error:  # It would read as "siamese has no such name".
-            raise ImportError(
-                f"{_EXPORTS[name]} cannot be imported: {error}"
-            ) from error
-        value = getattr(module, name)
-        globals()[name] = value
-        return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_EXPORTS})
+def __getattr__(name: str) -> Any:
+    """A public name, from its module as the stub file beside this one says."""
+    try:
+        return _public_name(name)
+    except ModuleNotFoundError as error:
+        explain_missing_trax(error)
+        raise
 
 
 class _CourseFirst(Loader):
