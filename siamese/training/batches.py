@@ -22,11 +22,8 @@ from siamese.nn.ragged import Ragged, check_pairs, token_rows
 from siamese.system.arguments import check_labels, counted, whole_number
 
 WINDOW = 128  # batches whose pairs are bucketed together
-# Small windows and few lengths, so that blocks on one topic mostly stay together.
-TOPIC_WINDOW = 16
-TOPIC_LENGTHS = 6
 # What a random stream is for: streams of one seed must not be the same numbers.
-ORDER, BLOCKS, EMISSION, SWAP, LABELLED = range(5)
+ORDER, EMISSION, SWAP, LABELLED = 0, 2, 3, 4
 
 NO_PAIRS = np.zeros(0, dtype=np.int64)
 
@@ -36,17 +33,15 @@ class PairBatches(Iterator):
 
     Pairs are bucketed by the length of their longer question, so a batch holds few
     padding tokens, and padded to a few lengths chosen from the data, so few shapes are
-    compiled: a length for eight batches of an epoch, at least 2 and at most 14, of
-    topic blocks 6. Questions of like length are duplicates of each other more often
-    than questions at random: give `clusters`, so that none is taken for a negative.
+    compiled: a length for eight batches of an epoch, at least 2 and at most 14.
+    Questions of like length are duplicates of each other more often than questions at
+    random: give `clusters`, so that none is taken for a negative.
 
     Args:
       q1: the first questions' token ids: Ragged, or lists of integers.
       q2: the second questions; ``q2[i]`` is paired with ``q1[i]``.
       batch_size: pairs in a batch; the pairs that do not fill one are left out, other ones each epoch.
       seed: decides all that is random; nothing is drawn from global generators.
-      topic_block: neighbouring pairs that stay together up to the bucketing, for topic-homogeneous
-        batches where the pairs are ordered by topic; 1 is a full shuffle.
       swap: whether the two sides of each pair change places at random.
       clusters: the cluster id of each question, integers [2, pairs]; questions of one cluster are
         duplicates of each other, negative ids are of no cluster. Each batch then has a
@@ -77,7 +72,6 @@ class PairBatches(Iterator):
         batch_size: int = 256,
         *,
         seed: int = 0,
-        topic_block: int = 1,
         swap: bool = False,
         clusters: Any = None,
         labelled: tuple | None = None,
@@ -85,7 +79,6 @@ class PairBatches(Iterator):
     ):
         self.batch_size = whole_number(batch_size, "batch_size", 1)
         self._seed = whole_number(seed, "seed", 0)
-        self._block = whole_number(topic_block, "topic_block", 1)
         self._swap = bool(swap)
 
         self._pairs = Pairs(q1, q2)
@@ -112,9 +105,7 @@ class PairBatches(Iterator):
         self._planned: list[PlannedBatch] | None = None
 
     def _chosen_lengths(self) -> np.ndarray:
-        number = TOPIC_LENGTHS
-        if self._block == 1:
-            number = min(max(self.pairs // self.batch_size // 8, 2), 14)
+        number = min(max(self.pairs // self.batch_size // 8, 2), 14)
         return choose_lengths(np.bincount(self._pairs.lengths), number)
 
     def _checked_clusters(self, clusters: Any) -> np.ndarray:
@@ -160,15 +151,13 @@ class PairBatches(Iterator):
         return self._type._make(arrays)
 
     def _plan(self) -> list[PlannedBatch]:
-        window = WINDOW if self._block == 1 else TOPIC_WINDOW
         return plan_epoch(
             self._pairs.lengths,
             self.lengths,
             self.batch_size,
             seed=self._seed,
             epoch=self._epoch,
-            window=window * self.batch_size,
-            block=self._block,
+            window=WINDOW * self.batch_size,
             swap=self._swap,
         )
 
@@ -315,7 +304,6 @@ def plan_epoch(
     seed: int,  # decides, with the epoch's number, all that is random
     epoch: int,
     window: int,  # pairs brought together at a time
-    block: int = 1,  # neighbouring pairs that are visited together; 1 for a full shuffle
     swap: bool = False,  # whether each pair's sides are exchanged with probability 1/2
 ) -> list[PlannedBatch]:
     """The batches of an epoch, in order; the same arguments give the same batches."""
@@ -325,8 +313,10 @@ def plan_epoch(
     ]
     # The last pairs of the epoch's order are left out before lengths matter: no length
     # is always missing.
-    count = len(pair_lengths) // batch_size * batch_size
-    windows = _windows(len(pair_lengths), count, window, block, seed, epoch)
+    order = np.arange(len(pair_lengths))
+    np.random.default_rng([seed, epoch, ORDER]).shuffle(order)
+    order = order[: len(order) // batch_size * batch_size]
+    windows = np.split(order, range(window, len(order), window))
     groups = []
     for number, batches in enumerate(
         _bucketed(windows, buckets, len(lengths), batch_size)
@@ -337,23 +327,6 @@ def plan_epoch(
     if swap:
         return _swapped(groups, seed, epoch)
     return [batch for group in groups for batch in group]
-
-
-def _windows(
-    pairs: int, count: int, window: int, block: int, seed: int, epoch: int
-) -> Iterator[np.ndarray]:
-    """The first `count` pairs in the epoch's order, a window at a time, int64 [<= window]."""
-    blocks = np.arange(-(-pairs // block))
-    np.random.default_rng([seed, epoch, ORDER]).shuffle(blocks)
-    per_window = max(1, window // block)
-    for number, start in enumerate(range(0, len(blocks), per_window)):
-        starts = blocks[start : start + per_window] * block
-        visited = (starts[:, None] + np.arange(block)).ravel()
-        visited = visited[visited < pairs]  # the last block may be shorter
-        if block > 1:
-            np.random.default_rng([seed, epoch, BLOCKS, number]).shuffle(visited)
-        yield visited[:count]
-        count -= len(visited[:count])
 
 
 def _bucketed(

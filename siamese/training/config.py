@@ -88,9 +88,6 @@ class TrainConfig:
         ("course", "bucketed"), "the course's generator, or little padding"
     )
     batch_size: int = _choice(256, "pairs in a batch", least=2, below=10**5)
-    topic_block: int = _choice(
-        1, "neighbours on one topic", least=1, below=10**5, batches="bucketed"
-    )
     # The loss
     loss: str = _choice(
         ("triplet", "ranking"), "the course's, or multiple-negatives ranking"
@@ -114,12 +111,6 @@ class TrainConfig:
     )
     pair_loss_weight: float = _choice(
         2.0, "weight of the loss of labelled pairs", least=0
-    )
-    hard_negatives: int = _choice(
-        0,
-        "mined pairs of similar words among the labelled ones",
-        least=0,
-        pair_batch_size=True,
     )
     # The optimizer
     learning_rate: float = _choice(
@@ -173,9 +164,7 @@ class TrainConfig:
     def _check_needs(self, name: str, needs: dict[str, Any]) -> None:
         for other, expected in needs.items():
             value = getattr(self, other)
-            if expected is True and not value:
-                raise ArgumentError(f"{name} needs {other}: set it too.")
-            if expected is not True and value != expected:
+            if value != expected:
                 raise ArgumentError(
                     f"{name} needs {other}={expected!r}; it is {value!r}."
                 )
@@ -193,8 +182,8 @@ _LSTM = {
     "folded": True, "vocabulary": "all", "min_count": 3, "unknown_ids": 3000,
     "mask_padding": True, "bidirectional": True, "lstm_bias": "forget_gate", "embedding_std": 0.1,
     "embedding_dropout": 0.3, "word_dropout": 0.05,
-    "transitive_closure": True, "batches": "bucketed", "topic_block": 32,
-    "loss": "ranking", "pair_batch_size": 256, "hard_negatives": 36_000,
+    "transitive_closure": True, "batches": "bucketed",
+    "loss": "ranking", "pair_batch_size": 256,
     "adam_epsilon": 1e-8, "warmup_steps": 200, "schedule": "linear", "epochs": 7.0,
     "valid_duplicates": 3000, "eval_every": 250, "checkpoint_every": 500,
 }  # fmt: skip

@@ -21,13 +21,14 @@ from siamese.text.tokenizer import LONGEST, MAX_TOKENS
 from siamese.text.vocabulary import TokenizedQuestions, Vocabulary, tokenize_questions
 from siamese.training.batches import PairBatches
 from siamese.training.config import TrainConfig
-from siamese.training.hard_negatives import SimilarQuestions
 
 TRAIN_SHARE = (
     0.8  # The course's share of the duplicates that train; the others validate.
 )
 HELD_OUT = 10_000  # The last pairs that at most choose the threshold.
-COPIES = 3  # How often a labelled negative stands among the labelled pairs.
+# How often a labelled negative stands among the labelled pairs, so that more of the
+# duplicates stand beside them.
+COPIES = 3
 VALID_BATCHES = 8  # The validation loss is the mean over so many batches at most.
 PAIR_DUPLICATES = 0.4  # The share of duplicates among the labelled pairs.
 
@@ -189,21 +190,12 @@ def _training_rows(
     known = pairs.rows(0, rows.shape[1])
     rows, cluster_sides, is_duplicate = _known_pairs(known, rows, config)
     train = np.flatnonzero(is_duplicate)
-    if config.hard_negatives or config.topic_block > 1:
-        similar = SimilarQuestions(ids, rows, cluster_sides, config.seed)
     labelled = None
     if config.pair_batch_size:
         have_words = (ids.lengths[rows] > 0).all(axis=0)
         others = ~is_duplicate & (cluster_sides[0] != cluster_sides[1]) & have_words
-        # Labelled negatives are few, mined ones are many and less certain: the former
-        # are repeated.
         negatives = rows[:, np.tile(np.flatnonzero(others), COPIES)]
-        if config.hard_negatives:
-            mined = similar.hard_negatives(config.hard_negatives)
-            negatives = np.concatenate([negatives, mined], axis=1)
         labelled = _labelled(rows[:, train], negatives, config)
-    if config.topic_block > 1:
-        train = train[similar.topic_order(train, config.topic_block)]
     return rows[:, train], cluster_sides[:, train], labelled
 
 
@@ -230,7 +222,7 @@ def _labelled(
     if not count:
         raise DataError(
             "The loss of labelled pairs needs training pairs that are no duplicates, and there are none. "
-            "Give some, or leave it out: --set pair_batch_size=0 --set hard_negatives=0."
+            "Give some, or leave it out: pair_batch_size=0."
         )
     duplicate_count = round(count * PAIR_DUPLICATES / (1 - PAIR_DUPLICATES))
     draw = np.random.default_rng([config.seed, count])
@@ -268,7 +260,6 @@ def make_batches(
             *train,
             config.batch_size,
             seed=config.seed,
-            topic_block=config.topic_block,
             swap=True,
             clusters=data.train_clusters,
             **_labelled_options(data, ids, config),

@@ -1,4 +1,4 @@
-"""QuestionPairs: clusters against a union-find by hand, splits, hard negatives, corpora."""
+"""QuestionPairs: clusters against a union-find by hand, splits, corpora."""
 
 import gzip
 import hashlib
@@ -16,15 +16,8 @@ from sklearn.metrics import roc_auc_score
 from siamese.corpus import embedded_corpus
 from siamese.errors import ArgumentError, DataError, ShapeError
 from siamese.evaluation.report import word_overlap
-from siamese.nn.ragged import Ragged
 from siamese.reading.clusters import clusters, transitive_closure
 from siamese.reading.pairs import QuestionPairs, read_pairs
-from siamese.training.hard_negatives import (
-    HIGHEST,
-    LOWEST,
-    SimilarQuestions,
-    term_weights,
-)
 
 
 def groups_by_hand(size, edges):
@@ -219,40 +212,6 @@ def test_a_table_in_memory_is_refused_with_this_sentence():
     ):  # fmt: skip
         with pytest.raises(DataError, match=message):
             read_pairs(change(frame))
-
-
-def similar(asked, clusters=None, seed=0):
-    """The pairs (0, 1), (2, 3), ...
-
-    of the questions, each of its own cluster by default.
-    """
-    clusters = np.arange(len(asked)) if clusters is None else clusters
-    rows = np.arange(0, len(asked), 2), np.arange(1, len(asked), 2)
-    return SimilarQuestions(asked, rows, tuple(clusters[side] for side in rows), seed)
-
-
-def test_hard_negatives_are_of_other_clusters_and_moderate_cosine():
-    draw, clusters = np.random.default_rng(0), np.arange(120) // 3
-    asked = Ragged.from_lists(
-        [draw.integers(2, 40, draw.integers(2, 9)) for _ in range(120)]
-    )
-    one, two = similar(asked, clusters, seed=3).hard_negatives(10_000)
-    weights = term_weights(asked)
-    dense = np.triu((weights @ weights.T).toarray(), 1)
-    # So many neighbours lie in the range for no question, so every pair of the range is
-    # there.
-    fits = (dense >= LOWEST) & (dense < HIGHEST) & (clusters[:, None] != clusters)
-    assert len(one) > 20
-    assert (
-        sorted(map(list, zip(one.tolist(), two.tolist()))) == np.argwhere(fits).tolist()
-    )
-    few = [similar(asked, clusters, seed).hard_negatives(10) for seed in (1, 1, 2)]
-    assert [len(side) for side in few[0]] == [10, 10]
-    np.testing.assert_array_equal(few[0], few[1])
-    assert not np.array_equal(few[0], few[2])
-    nothing_in_common = similar(Ragged.from_lists([[5], [6], [], []]))
-    assert [len(side) for side in nothing_in_common.hard_negatives(5)] == [0, 0]
-    assert nothing_in_common.topic_order(np.arange(2), 1).tolist() == [0, 1]
 
 
 # A change of this number is a change of everybody's figures: make it on purpose, and

@@ -227,7 +227,7 @@ def test_an_lstm_that_says_nothing_adds_nothing_and_many_pairs_give_a_curve(
 
 
 HEAD = TrainConfig.preset(
-    "head", batch_size=32, pair_batch_size=32, hard_negatives=0, topic_block=1, epochs=0.0, steps=40,
+    "head", batch_size=32, pair_batch_size=32, epochs=0.0, steps=40,
     eval_every=20, checkpoint_every=10, warmup_steps=5, learning_rate=0.003, schedule="rsqrt",
 )  # fmt: skip
 
@@ -279,7 +279,7 @@ def train(tmp_path, monkeypatch, run):
     return train
 
 
-MANY = ["--steps=2", "--batch-size=4", "--set=hard_negatives=0", "--set=topic_block=1"]
+MANY = ["--steps=2", "--batch-size=4"]
 
 
 def test_the_command_teaches_a_head_of_few_labels(train):
@@ -330,7 +330,7 @@ def test_ensemble_replaces_no_model(train, path, monkeypatch):
 def test_ensemble_trains_a_head_alone_of_too_few_duplicates(train, monkeypatch):
     monkeypatch.setattr("siamese.training.head.MANY", 30)
     code, _, err = ensemble(train, "--output", "runs/few", *MANY)
-    assert code == 0 and "Preset head: steps=2, batch_size=4, hard_negatives=0" in err
+    assert code == 0 and "Preset head: steps=2, batch_size=4" in err
     assert re.search(r"Encoded in \d+\.\d s, trained in \d+\.\d s\.", err)
 
 

@@ -29,7 +29,7 @@ def test_every_field_can_be_set_and_a_preset_fills_the_others():
     text = PARSER.format_help()
     for field in dataclasses.fields(TrainConfig):
         assert f"--{field.name.replace('_', '-')} " in text or field.name in text
-    changes = {"hard_negatives": 7, "folded": False, "margin": 0.5, "seed": 3}
+    changes = {"word_dropout": 0.5, "folded": False, "margin": 0.5, "seed": 3}
     settings = [
         f"--set={name}={value}" for name, value in changes.items() if name != "seed"
     ]
@@ -61,7 +61,6 @@ BOUNDED = (
     "d_model",
     "batch_size",
     "pair_batch_size",
-    "topic_block",
     "unknown_ids",
     "seed",
 )
@@ -79,7 +78,6 @@ BOUNDED = (
         "adam_epsilon=0",
         "loss=contrastive",
         "pair_batch_size=8",  # without the loss that needs it
-        "hard_negatives=8",  # without pairs to put them into
     ],
 )
 def test_a_setting_that_does_not_fit_is_refused_by_its_name(setting):
@@ -98,7 +96,7 @@ def test_a_number_of_another_type_is_refused_and_numpys_are_taken():
 
 
 SMALL = TrainConfig.preset(
-    "lstm", d_model=8, batch_size=8, pair_batch_size=6, hard_negatives=10, topic_block=4, warmup_steps=3,
+    "lstm", d_model=8, batch_size=8, pair_batch_size=6, warmup_steps=3,
     bidirectional=False, epochs=0.0, steps=9, eval_every=4, checkpoint_every=100, min_count=2,
     unknown_ids=5,
 )  # fmt: skip
@@ -120,23 +118,19 @@ def prepared(rows=TRAIN, valid=VALID, **changes):
 
 def test_labelled_pairs_have_their_own_labels_and_proportion():
     labels, known = prepared().labelled[2], {}
-    joined = prepared(hard_negatives=0).labelled
-    for one, two, label in zip(*(side.tolist() for side in joined)):
+    for one, two, label in zip(*(side.tolist() for side in prepared().labelled)):
         assert known.setdefault((one, two), label) == label
     assert labels.mean() == pytest.approx(0.4, abs=0.01)
-    others = sum(1 for label in joined[2] if not label)
-    assert (labels == 0).sum() == others + 10  # the hard negatives
 
 
 def test_held_out_labels_are_not_looked_at():
-    changes = {"hard_negatives": 0, "topic_block": 1}
     flipped = TRAIN.is_duplicate.copy()
     first = np.flatnonzero(flipped)[int(flipped.sum() * 0.8)]
     flipped[first + 1 :] = np.roll(
         flipped[first + 1 :], 1
     )  # As many of each, elsewhere.
     rows = QuestionPairs(TRAIN.question1, TRAIN.question2, flipped)
-    mine, its = (prepared(given, None, **changes) for given in (TRAIN, rows))
+    mine, its = (prepared(given, None) for given in (TRAIN, rows))
     for a, b in zip(
         (*mine.labelled, *mine.train_clusters), (*its.labelled, *its.train_clusters)
     ):
@@ -164,11 +158,9 @@ def with_blank(label):
 
 def test_labelled_pairs_need_pairs_that_are_no_duplicates():
     with pytest.raises(DataError) as error:
-        prepared(TRAIN.duplicates(), hard_negatives=0)
-    assert "--set pair_batch_size=0" in str(
-        error.value
-    )  # A way out that is tried below.
-    prepared(TRAIN.duplicates(), hard_negatives=0, pair_batch_size=0)
+        prepared(TRAIN.duplicates())
+    assert "pair_batch_size=0" in str(error.value)  # A way out that is tried below.
+    prepared(TRAIN.duplicates(), pair_batch_size=0)
 
 
 def test_only_question_pairs_are_prepared():
@@ -177,9 +169,7 @@ def test_only_question_pairs_are_prepared():
 
 
 def test_labelled_pairs_without_words_are_left_out():
-    with_one, without = (
-        prepared(rows, hard_negatives=0).labelled for rows in (with_blank(0), TRAIN)
-    )
+    with_one, without = (prepared(rows).labelled for rows in (with_blank(0), TRAIN))
     assert len(with_one[0]) == len(without[0])
 
 
@@ -228,12 +218,13 @@ def one_epoch(batches):
 LENGTHS = st.lists(
     st.tuples(st.integers(1, 12), st.integers(1, 12)), min_size=1, max_size=60
 )
-OPTIONS = {
-    "batch_size": st.integers(1, 17),
-    "seed": st.integers(0, 5),
-    "swap": st.booleans(),
-}
-OPTIONS = st.fixed_dictionaries(OPTIONS | {"topic_block": st.sampled_from([1, 3, 64])})
+OPTIONS = st.fixed_dictionaries(
+    {
+        "batch_size": st.integers(1, 17),
+        "seed": st.integers(0, 5),
+        "swap": st.booleans(),
+    }
+)
 
 
 @settings(max_examples=40)
@@ -358,7 +349,7 @@ def test_labelled_pairs_go_with_each_batch_and_are_drawn_evenly():
 def test_a_long_question_trains_as_far_as_a_model_reads_it():
     questions = ["how far is it ? " * 9_000, "how old", "who ?", "x" * 9_000]
     pairs = QuestionPairs(questions * 3, questions[::-1] * 3, [1, 0] * 6)
-    for config in (TrainConfig(), TrainConfig.preset("lstm")):
+    for config in (TrainConfig(), TrainConfig.preset("lstm", pair_batch_size=0)):
         data = prepare(pairs, config)
         assert data.ids.lengths.max() == 512
 

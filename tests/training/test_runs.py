@@ -34,8 +34,6 @@ SMALL = {
 }  # fmt: skip
 LABELLED = {
     "pair_batch_size": 16,
-    "hard_negatives": 40,
-    "topic_block": 1,
     "bidirectional": False,
 }
 CONFIGS = {
@@ -344,8 +342,6 @@ def test_fewer_rows_than_one_do_not_train():
 def test_best_validates_on_a_fifth_of_the_duplicates_and_at_most_so_many():
     changes = {
         "pair_batch_size": 0,
-        "hard_negatives": 0,
-        "topic_block": 1,
         "batch_size": 128,
     }
     changes["transitive_closure"] = False
