@@ -11,6 +11,9 @@ import numpy as np
 from siamese.evaluation.metrics import check_scores
 
 
+RESAMPLES = 200
+
+
 @dataclass(frozen=True)
 class Interval:
     """A value with its 95 % bootstrap confidence interval."""
@@ -27,7 +30,7 @@ def bootstrap_interval(
     metric: Callable[[np.ndarray, np.ndarray], float],
     scores: Any,
     labels: Any,
-    resamples: int = 1000,
+    resamples: int = RESAMPLES,
 ) -> Interval:
     """A metric with its interval: how far it would move with another sample of pairs.
 
@@ -59,7 +62,7 @@ def cluster_intervals(
 
 
 def resampled(
-    values: Callable[[np.ndarray], Any], n: int, resamples: int = 1000
+    values: Callable[[np.ndarray], Any], n: int, resamples: int = RESAMPLES
 ) -> list[Interval]:
     """The intervals of some values, a function: places of a sample, int [n] -> floats [values]."""
     generator = np.random.default_rng(0)

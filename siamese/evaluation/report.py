@@ -78,6 +78,8 @@ class Evaluation:
         """The bootstrap interval of each metric, by its name; see `bootstrap_interval`."""
 
         def values(rows: np.ndarray) -> list[float]:
+            if len(set(self.labels[rows])) < 2:  # No metric of both classes.
+                return [np.nan] * len(FIGURES)
             figures = metric_values(
                 self.scores[rows], self.labels[rows], self.metrics.threshold
             )
