@@ -10,7 +10,6 @@ import numpy as np
 
 from siamese.evaluation.metrics import check_scores
 
-
 RESAMPLES = 200
 
 
