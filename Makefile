@@ -6,7 +6,7 @@ REQUIREMENTS ?= requirements.txt
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast lint ci install requirements extras tensorflow nbgrader scale bench notebooks check-notebooks docs check-docs check-readme clean
+.PHONY: help demo test test-fast lint ci install requirements extras tensorflow test-tensorflow test-tensorflow-if-changed nbgrader scale bench notebooks check-notebooks docs check-docs check-readme clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -63,6 +63,17 @@ $(VENV)/extras-installed: requirements/extras.txt $(VENV)/notebooks-installed
 
 tensorflow: install  ## Add TensorFlow, for Trax's TensorFlow parts (3 GB)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/tensorflow.txt
+
+# What the tests that need TensorFlow test. CI runs them where this has changed since they last passed.
+OF_TENSORFLOW := docs/course/tensorflow.md requirements/tensorflow.txt siamese/course siamese/nn/triplet.py siamese/teaching/checks
+TENSORFLOW_SUM = git ls-files -z $(OF_TENSORFLOW) | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum
+
+test-tensorflow: tensorflow  ## The tests that need TensorFlow; notes in .ci/tensorflow.sha256 what they passed for
+	@$(BIN)/python -m pytest -m tensorflow
+	@$(TENSORFLOW_SUM) > .ci/tensorflow.sha256
+
+test-tensorflow-if-changed:
+	@$(TENSORFLOW_SUM) | cmp -s - .ci/tensorflow.sha256 || $(MAKE) test-tensorflow
 
 nbgrader: .venv-nbg/installed  ## Does nbgrader give a class the marks that `siamese grade` gives?
 	@.venv-nbg/bin/python -m pytest tests/teaching/test_nbgrader.py
