@@ -181,9 +181,8 @@ def contents(folder: Path) -> dict[str, object]:
 
 
 def build(folder: Path, n: int, count: int = 20) -> None:
-    texts = [
-        question(str(i), n) for i in range(count + n % 7)
-    ]  # so few are encoded without JAX
+    # so few are encoded without JAX
+    texts = [question(str(i), n) for i in range(count + n % 7)]
     places = {
         "path": folder / "index",
         "model": folder / "model.safetensors",
@@ -278,9 +277,8 @@ def kills(flags: argparse.Namespace, folder: Path) -> dict:
             if contents(killed) != before:
                 last, more = last + 1, more + 1
                 step(reference, last)
-            after = contents(
-                reference
-            )  # A step of two files may have written one of them.
+            # A step of two files may have written one of them.
+            after = contents(reference)
             for path, content in contents(killed).items():
                 assert content in (before.get(path), after[path]), (
                     f"{name}: half written: {path}"
@@ -398,9 +396,8 @@ def threads(flags: argparse.Namespace, folder: Path) -> dict:
                 )
             elif what == "search":
                 hits = index.search(batches[0][0], k=3000, mode="vectors")
-                hits = [
-                    hit for hit in hits if hit.id.isdecimal()
-                ]  # not the other threads'
+                # not the other threads'
+                hits = [hit for hit in hits if hit.id.isdecimal()]
                 assert [hit.similarity for hit in hits[:10]] == best and len(
                     hits
                 ) == 2000
@@ -556,9 +553,8 @@ def exchange(flags: argparse.Namespace, folder: Path) -> dict:
 
 def build_one(folder: Path, name: str, pause: float) -> None:
     """Builds an index of its own texts where perhaps another one does; exit code 3 where it is refused."""
-    texts = [
-        question(f"{name} {n}") for n in range(20)
-    ]  # So few are encoded without JAX.
+    # So few are encoded without JAX.
+    texts = [question(f"{name} {n}") for n in range(20)]
     time.sleep(pause)
     try:
         QuestionIndex.build(make_detector(), texts, path=folder / "index").close()

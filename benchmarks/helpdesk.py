@@ -105,9 +105,8 @@ def answered(
         )
     pairs = QuestionPairs(*([answer[at] for answer in answers] for at in range(3)))
     index.add_answers(pairs)
-    with contextlib.suppress(
-        SiameseError
-    ):  # Too few are duplicates: the former threshold stays.
+    # Too few are duplicates: the former threshold stays.
+    with contextlib.suppress(SiameseError):
         index.set_threshold(similar.fitted(index.detector, pairs, resamples=0))
     shot = index.grouped()
     return shot, sum(answer[2] for answer in answers), shot.weight

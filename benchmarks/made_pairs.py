@@ -42,9 +42,8 @@ def near_misses(seed: int = 34) -> list[NearMiss]:
         same[question.meaning].append(question.text)
         words = words_of(question.text)
         alike[*sorted(words)].append(question)
-        for place in range(
-            len(words)
-        ):  # Two questions with one of these differ in one word.
+        # Two questions with one of these differ in one word.
+        for place in range(len(words)):
             alike[*words[:place], "", *words[place + 1 :]].append(question)
     found: dict[str, dict[tuple[str, str], NearMiss]] = {kind: {} for kind in KINDS}
     draw = random.Random(seed)

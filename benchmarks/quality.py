@@ -219,9 +219,8 @@ def figures(judge: Judge, pairs: QuestionPairs, trained: QuestionPairs) -> dict:
 def on_made_pairs(judge: Judge, valid: QuestionPairs) -> dict:
     """Shares of typed questions that stay duplicates, and of near misses that are told apart."""
     questions = list(dict.fromkeys(valid.question1))[:QUESTIONS]
-    typed = np.array(
-        [made_pairs.typed(question) for question in questions]
-    )  # [questions, rules]
+    # [questions, rules]
+    typed = np.array([made_pairs.typed(question) for question in questions])
     stays = [
         judge.score(questions, texts.tolist()) > judge.threshold for texts in typed.T
     ]

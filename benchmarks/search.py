@@ -162,9 +162,8 @@ def tfidf(pool: Pool) -> dict:
     rows = []
     begun = time.perf_counter()
     for at in range(0, len(pool.queries), 64):
-        scores = (
-            vectors[pool.queries[at : at + 64]] @ by_word
-        ).toarray()  # [64, texts]
+        # [64, texts]
+        scores = (vectors[pool.queries[at : at + 64]] @ by_word).toarray()
         best = np.argpartition(-scores, DEPTH + 1, axis=1)[:, : DEPTH + 1]
         order = np.argsort(-np.take_along_axis(scores, best, 1), axis=1, kind="stable")
         rows += np.take_along_axis(best, order, 1).tolist()

@@ -112,9 +112,8 @@ def load(flags: argparse.Namespace, kinds: set[str]) -> dict[str, tuple[list, in
     if flags.splits:
         pairs = pairs.rows(*json.loads(Path(flags.splits).read_text())["rows"]["train"])
     batches = {}
-    if (
-        "lstm" in kinds
-    ):  # duplicates, as many labelled pairs, and the mask of known duplicates
+    # duplicates, as many labelled pairs, and the mask of known duplicates
+    if "lstm" in kinds:
         data = prepare(pairs, TrainConfig.preset("lstm"))
         train, _ = make_batches(data, TrainConfig.preset("lstm"))
         batches["lstm"] = (
@@ -192,9 +191,8 @@ def pooled(runs: list[dict], name: str, batches: list) -> dict:
     if not good:
         return runs[0]
     pairs = sum(len(side) for batch in batches for side in trained_sides(batch)) / 2
-    questions = sum(
-        len(side) for batch in batches for side in batch[:2]
-    )  # that are encoded
+    # that are encoded
+    questions = sum(len(side) for batch in batches for side in batch[:2])
 
     def seconds(part, pick):
         return float(pick(np.concatenate([run[part] for run in good]), axis=0).sum())

@@ -149,9 +149,8 @@ def make_torch(vocab: int, sample, packed: bool = False):
         return nn.functional.normalize(pooled, dim=1)
 
     def step(q1, q2):
-        v = network(
-            torch.from_numpy(np.concatenate([q1, q2])).long()
-        )  # Both questions in one batch.
+        # Both questions in one batch.
+        v = network(torch.from_numpy(np.concatenate([q1, q2])).long())
         scores = v[: len(q1)] @ v[len(q1) :].T
         eye = torch.eye(len(q1))
         positive = scores.diagonal()

@@ -170,12 +170,10 @@ class Task(NamedTuple):
     name: str
     pairs: QuestionPairs  # all that are measured
     queries: np.ndarray  # of each pair; what is drawn anew by the bootstrap
-    folds: list[
-        list[np.ndarray]
-    ]  # of each draw: the queries of each fold, measured together
-    labelled: Callable[
-        [int, np.ndarray, int], QuestionPairs
-    ]  # (draw, fold, count) -> so many
+    # of each draw: the queries of each fold, measured together
+    folds: list[list[np.ndarray]]
+    # (draw, fold, count) -> so many
+    labelled: Callable[[int, np.ndarray, int], QuestionPairs]
     listed: list[str]  # in which links are learned; none where empty
 
 
@@ -264,9 +262,8 @@ def remember_vectors(encoder: Any) -> None:
     encoder.encode = remembered
 
 
-Judged = tuple[
-    np.ndarray, np.ndarray, np.ndarray, float
-]  # rows, scores, right, CPU seconds
+# rows, scores, right, CPU seconds
+Judged = tuple[np.ndarray, np.ndarray, np.ndarray, float]
 
 
 def judged(task: Task, path: str, name: str, draw: int, fold: np.ndarray) -> Judged:

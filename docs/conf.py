@@ -16,9 +16,8 @@ version = release = siamese.__version__
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build"]
-nitpicky = (
-    True  # a reference to nothing is a warning, and `make docs` makes warnings errors
-)
+# a reference to nothing is a warning, and `make docs` makes warnings errors
+nitpicky = True
 
 # The notebooks are those of notebooks/solution, shown as they were executed; git holds
 # them once.

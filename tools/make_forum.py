@@ -114,9 +114,8 @@ class Writer:
         """A body around its core: background, sentences of the grammar, lines of signatures."""
         rng = self.rng
         grammar = self.grammar
-        length = rng.lognormvariate(
-            5.03, 0.42
-        )  # words, 170 in the mean with closing and lines
+        # words, 170 in the mean with closing and lines
+        length = rng.lognormvariate(5.03, 0.42)
         before = rng.sample(background, rng.choice((0, 0, 1))) if background else []
         rest = [line for line in background if line not in before]
         after = rng.sample(rest, min(len(rest), rng.randint(0, 2)))

@@ -80,9 +80,8 @@ def _newton(
         p = logistic(weights @ x)
         hessian = (x * (p * (1 - p))) @ x.T + np.diag(precision + 1e-9)
         step = np.linalg.solve(hessian, x @ (target - p) - precision * (weights - mean))
-        weights += np.clip(
-            step, -2, 2
-        )  # A whole step may go too far where labels are separate.
+        # A whole step may go too far where labels are separate.
+        weights += np.clip(step, -2, 2)
         if np.abs(step).max() < 1e-8:
             break
     return weights
@@ -105,7 +104,6 @@ def expected_calibration_error(
     """
     values, truth = check_scores(probabilities, labels, both=False)
     edges = np.quantile(values, np.arange(1, bins) / bins)
-    index = np.searchsorted(
-        edges, values, side="right"
-    )  # bin k: edges[k-1] <= p < edges[k]
+    # bin k: edges[k-1] <= p < edges[k]
+    index = np.searchsorted(edges, values, side="right")
     return float(np.abs(np.bincount(index, truth - values)).sum() / len(values))

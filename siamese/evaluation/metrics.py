@@ -23,15 +23,12 @@ class Metrics:
     n: int  # pairs
     base_rate: float  # share of duplicates; always answering "no" is right in ``1 - base_rate``
     roc_auc: float  # chance that a duplicate scores higher than a non-duplicate, ties counting half
-    average_precision: (
-        float  # mean precision over the duplicates, from the best score down
-    )
-    threshold: float | None = (
-        None  # a pair counts as a duplicate where its score is above it
-    )
-    accuracy: float | None = (
-        None  # this and the next ones at the threshold; None without one
-    )
+    # mean precision over the duplicates, from the best score down
+    average_precision: float
+    # a pair counts as a duplicate where its score is above it
+    threshold: float | None = None
+    # this and the next ones at the threshold; None without one
+    accuracy: float | None = None
     precision: float | None = None  # 0 where nothing lies above the threshold
     recall: float | None = None
     f1: float | None = None

@@ -20,19 +20,16 @@ from siamese.reading.tables import id_text
 class RetrievalMetrics:
     """How well searches over a pool found what belongs to them."""
 
-    queries: (
-        int  # searches with something relevant in the pool; the means are over these
-    )
+    # searches with something relevant in the pool; the means are over these
+    queries: int
     mrr: float  # mean of 1 / rank of the first relevant id, 0 where none was returned
     # Mean average precision: the precision at the rank of each relevant id, 0 for those
     # not returned, averaged over a search's relevant ids.
     map: float
-    recall: Mapping[
-        int, float
-    ]  # k -> mean share of the relevant ids that stand among the first k
-    intervals: Mapping[
-        str, Interval
-    ]  # of each by its name, of 95 %; empty without clusters
+    # k -> mean share of the relevant ids that stand among the first k
+    recall: Mapping[int, float]
+    # of each by its name, of 95 %; empty without clusters
+    intervals: Mapping[str, Interval]
 
 
 def evaluate_retrieval(

@@ -44,9 +44,8 @@ def best_threshold(scores: Any, labels: Any) -> float:
     # beyond the ends.
     order = np.argsort(-scores, kind="stable")
     falling, hits = scores[order], np.cumsum(truth[order])
-    last = np.flatnonzero(
-        np.append(np.diff(falling) != 0, True)
-    )  # last of each equal run
+    # last of each equal run
+    last = np.flatnonzero(np.append(np.diff(falling) != 0, True))
     distinct = falling[last]
     upper, lower = distinct[:-1], distinct[1:]
     between = upper * 0.5 + lower * 0.5
@@ -56,14 +55,12 @@ def best_threshold(scores: Any, labels: Any) -> float:
     rounded = np.maximum(between, between.astype(np.float32))
     between = np.where((rounded >= upper) | (between < lower), lower, between)
     bottom = np.nextafter(distinct[-1], -np.inf)
-    thresholds = np.concatenate(
-        [[distinct[0]], between, [bottom]]
-    )  # nothing is above the highest
+    # nothing is above the highest
+    thresholds = np.concatenate([[distinct[0]], between, [bottom]])
     above = np.append(0, last + 1)  # int64 [cuts]: scores above each
     right = np.append(0, hits[last])  # the duplicates among them
-    return float(
-        thresholds[np.argmax(2 * right - above)]
-    )  # right answers, but for a constant
+    # right answers, but for a constant
+    return float(thresholds[np.argmax(2 * right - above)])
 
 
 class FittedThreshold(NamedTuple):

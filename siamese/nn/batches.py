@@ -49,9 +49,8 @@ class PaddedBatches(Iterator):
         self._shuffle = shuffle
         self.draws: Any = random
         self._order = list(range(len(q1)))
-        self._index = len(
-            self._order
-        )  # place in _order of the next pair; a pass begins at the end
+        # place in _order of the next pair; a pass begins at the end
+        self._index = len(self._order)
 
     def __next__(self) -> tuple[np.ndarray, np.ndarray]:
         rows: list[int] = []

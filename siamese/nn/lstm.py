@@ -40,12 +40,10 @@ class LstmConfig:
 
     vocab_size: int  # rows of the embedding
     d_model: int = 128  # size of the embedding and of the LSTM's state
-    mask_padding: bool = (
-        False  # leave padding out, or average over it as the course does
-    )
-    bidirectional: bool = (
-        False  # a second LSTM from the end; its mean state is appended
-    )
+    # leave padding out, or average over it as the course does
+    mask_padding: bool = False
+    # a second LSTM from the end; its mean state is appended
+    bidirectional: bool = False
 
     def __post_init__(self) -> None:
         for name in ("mask_padding", "bidirectional"):
@@ -76,12 +74,10 @@ class LstmConfig:
 class Dropout(NamedTuple):
     """The dropout rates of training."""
 
-    embedding: float = (
-        0.0  # Share of the vectors' numbers set to zero (Srivastava et al., 2014).
-    )
-    word: float = (
-        0.0  # Share of words replaced by the unknown word (Iyyer et al., 2015).
-    )
+    # Share of the vectors' numbers set to zero (Srivastava et al., 2014).
+    embedding: float = 0.0
+    # Share of words replaced by the unknown word (Iyyer et al., 2015).
+    word: float = 0.0
 
 
 class Words(NamedTuple):
@@ -117,9 +113,8 @@ def init(
             next(keys), (size, d), jnp.float32, -limit, limit
         )
     weights = {"embedding": embedding}
-    gates = {"all_gates": [1, 1, 1, 1], "forget_gate": [0, 0, 1, 0]}[
-        lstm_bias
-    ]  # i, j, f, o
+    # i, j, f, o
+    gates = {"all_gates": [1, 1, 1, 1], "forget_gate": [0, 0, 1, 0]}[lstm_bias]
     for name in config.lstms:
         limit = (6.0 / (2 * d + 4 * d)) ** 0.5  # Glorot & Bengio, 2010
         shape = (2 * d, 4 * d)

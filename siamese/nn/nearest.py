@@ -8,9 +8,8 @@ import numpy as np
 
 TILE = 64  # scores of which the largest is looked at first
 SCORES = 1 << 23  # of queries that are compared together: 32 MiB
-PAIRS = (
-    1 << 12
-)  # of rows that are compared together: they stay in the processor's cache
+# of rows that are compared together: they stay in the processor's cache
+PAIRS = 1 << 12
 EQUAL = 1 - 1e-6  # Equal texts have a cosine above it, which rounding may keep below 1.
 
 

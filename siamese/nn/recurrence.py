@@ -88,9 +88,8 @@ def _forward(
         f = _sigmoid(f)
         o_new = _sigmoid(o_new)
         c_new = c * f + i * j
-        if (
-            mask is not None
-        ):  # A masked position passes both on, and so h, which is o * tanh(c).
+        # A masked position passes both on, and so h, which is o * tanh(c).
+        if mask is not None:
             c_new = jnp.where(mask_t, c_new, c)
             o_new = jnp.where(mask_t, o_new, o)
         h_new = o_new * jnp.tanh(c_new)
@@ -114,9 +113,8 @@ def _backward(reverse: bool, saved: tuple, d_total: Array) -> tuple:
         dh, dc, d_kernel, d_products = carry
         t, (i, j, f, o, c), places_t, mask_t = inputs
         before = jnp.where(t == first, t, t + 1 if reverse else t - 1)
-        c_before = jnp.where(
-            t == first, 0, cells[before]
-        )  # Before the first there is none.
+        # Before the first there is none.
+        c_before = jnp.where(t == first, 0, cells[before])
         h_before = outputs[before] * jnp.tanh(c_before)
         tanh_c = jnp.tanh(c)
         dh_here = dh + d_total

@@ -64,9 +64,8 @@ def cosine_similarity(v1: Any, v2: Any) -> Any:
             f"{tuple(v1.shape)} and v2 {tuple(v2.shape)}. For all pairs of rows use similarity_matrix."
         )
     units = [l2_normalize(_at_least_float32(xp, v)) for v in (v1, v2)]
-    cosine = xp.clip(
-        xp.sum(units[0] * units[1], axis=-1), -1, 1
-    )  # Rounding goes beyond.
+    # Rounding goes beyond.
+    cosine = xp.clip(xp.sum(units[0] * units[1], axis=-1), -1, 1)
     return xp.asarray(cosine, xp.result_type(v1, v2))
 
 

@@ -86,9 +86,8 @@ def hinge(positive: Any, negative: Any, margin: Any = 0.25) -> Any:
             "The hinge takes one positive and one negative for each row, both of shape [batch]; "
             f"positive has shape {shape_p} and negative {shape_n}: drop the extra axis (keepdims)."
         )
-    if (
-        np.shape(margin) or array_namespace(margin) is np
-    ):  # JAX may still be tracing a number.
+    # JAX may still be tracing a number.
+    if np.shape(margin) or array_namespace(margin) is np:
         margin = as_number(margin, "margin", 0, 1e30)
     xp = array_namespace(positive, negative)
     gap = as_float(xp, negative) - as_float(xp, positive) + margin

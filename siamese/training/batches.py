@@ -128,9 +128,8 @@ class PairBatches(Iterator):
         if self._planned is None:
             self._planned = self._plan()
             done = self._planned[: self._batch]
-            self._turns = Counter(
-                batch.bucket for batch in done
-            )  # of each length so far
+            # of each length so far
+            self._turns = Counter(batch.bucket for batch in done)
         batch = self._planned[self._batch]
         arrays = list(self._pairs.padded(batch, self.lengths))
         if self._clusters is not None:
@@ -187,9 +186,8 @@ class Pairs:
         offsets = np.append(one.offsets, two.offsets[1:] + len(one.values))
         self.table = Ragged(values, offsets)
         self.rows = np.arange(2 * len(one)).reshape(2, -1)  # each pair's two questions
-        self.lengths = self.table.lengths[self.rows].max(
-            axis=0
-        )  # of the longer question
+        # of the longer question
+        self.lengths = self.table.lengths[self.rows].max(axis=0)
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -385,9 +383,8 @@ def choose_lengths(histogram: np.ndarray, count: int) -> np.ndarray:
     # bucket[j, i]: the cells of a bucket of the lengths after number j up to number i.
     bucket = occurring * np.subtract(up_to, up_to[:, None], dtype=np.float64)
     bucket[np.tril_indices(size)] = np.inf
-    cells = occurring * up_to.astype(
-        np.float64
-    )  # of all lengths up to number i, in one bucket
+    # of all lengths up to number i, in one bucket
+    cells = occurring * up_to.astype(np.float64)
     choices = []  # for each further bucket: the number before its first length
     for _ in range(min(count, size) - 1):
         options = cells[:, None] + bucket

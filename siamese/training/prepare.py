@@ -22,9 +22,8 @@ from siamese.text.vocabulary import TokenizedQuestions, Vocabulary, tokenize_que
 from siamese.training.batches import PairBatches
 from siamese.training.config import TrainConfig
 
-TRAIN_SHARE = (
-    0.8  # The course's share of the duplicates that train; the others validate.
-)
+# The course's share of the duplicates that train; the others validate.
+TRAIN_SHARE = 0.8
 HELD_OUT = 10_000  # The last pairs that at most choose the threshold.
 # How often a labelled negative stands among the labelled pairs, so that more of the
 # duplicates stand beside them.
@@ -42,18 +41,15 @@ class TrainingData:
 
     vocabulary: Vocabulary  # The course's numbering.
     ids: Ragged  # Token ids, a row for each distinct question.
-    texts: list[
-        str
-    ]  # The text of each row, the first of those that are equal once folded.
+    # The text of each row, the first of those that are equal once folded.
+    texts: list[str]
     # The duplicates to train on, those of the transitive closure among them: int64
     # [pairs] for each side.
     train: tuple[np.ndarray, np.ndarray]
-    train_clusters: tuple[
-        np.ndarray, np.ndarray
-    ]  # Likewise; questions of one are duplicates.
-    valid: tuple[
-        np.ndarray, np.ndarray
-    ]  # Likewise, the duplicates only the validation loss sees.
+    # Likewise; questions of one are duplicates.
+    train_clusters: tuple[np.ndarray, np.ndarray]
+    # Likewise, the duplicates only the validation loss sees.
+    valid: tuple[np.ndarray, np.ndarray]
     held_out: QuestionPairs  # Pairs of both kinds, to choose a threshold on.
     held_out_rows: tuple[np.ndarray, np.ndarray]
     # Training pairs of both kinds for the auxiliary loss of pairs; None where the

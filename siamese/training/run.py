@@ -117,9 +117,8 @@ class Trainer:
         # these are.
         self._loss_sum = np.float32(0)
         self._summed = 0
-        self._collapsed = (
-            False  # whether the loss stays on the plateau of equal vectors
-        )
+        # whether the loss stays on the plateau of equal vectors
+        self._collapsed = False
         self.calibration = None
         self._fingerprint = fingerprint(self.data, init_from)
 
@@ -268,9 +267,8 @@ class Trainer:
         losses = [line["train/loss"] for line in self.history if line["step"] > since]
         stays = all(abs(loss - level) < 0.02 * level for loss in losses)
         if stays and not self._collapsed:
-            advice = [
-                "a smaller --learning-rate"
-            ]  # and what the run has not tried itself
+            # and what the run has not tried itself
+            advice = ["a smaller --learning-rate"]
             if self.config.lstm_bias != "forget_gate":
                 advice.insert(0, "--set lstm_bias=forget_gate")
             if self.config.warmup_steps < LONG_WARMUP:

@@ -114,9 +114,8 @@ def lstm_network(
     """An LSTM; `mesh` has the devices that share each batch, see `device_mesh`."""
 
     def seen(weights, batch):
-        rows = jnp.take(
-            weights["embedding"], batch.words, axis=0, mode="clip"
-        )  # [words, d_model]
+        # [words, d_model]
+        rows = jnp.take(weights["embedding"], batch.words, axis=0, mode="clip")
         return {**weights, "embedding": rows}
 
     def vectors(weights, batch, key):

@@ -191,9 +191,8 @@ class PairMaker:
             self._by_intent.setdefault(id(meaning.intent), []).append(meaning)
             self._by_subject.setdefault(meaning.intent.subject, []).append(meaning)
             lines = dice.shuffled(range(len(meaning.intent.lines_for(meaning.fills))))
-            for i in range(
-                dice.pick(WORDINGS)
-            ):  # each wording by another line while there are any
+            # each wording by another line while there are any
+            for i in range(dice.pick(WORDINGS)):
                 line = (lines[i % len(lines)] + 0.5) / len(lines)
                 self._word(meaning, self._recipe_for(meaning, line))
 
