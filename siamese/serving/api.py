@@ -1,10 +1,11 @@
-"""The server of an index: a JSON API, its OpenAPI document, metrics, and a search page at `/`."""
+"""The server of an index: a JSON API, its OpenAPI document, and a search page at `/`."""
 
 from __future__ import annotations
 
 import functools
 import gc
 import ipaddress
+import logging
 import os
 import socket
 from collections.abc import Callable, Sequence
@@ -13,14 +14,13 @@ from importlib.resources import files
 from itertools import islice
 from typing import Any
 
-import prometheus_client
 import uvicorn
 from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse
 from fastapi.security import HTTPBearer
 from starlette.middleware import Middleware
+from uvicorn.logging import AccessFormatter
 
 from siamese import __version__
 from siamese.errors import ArgumentError, CheckpointError, DataError, SiameseError
@@ -31,13 +31,20 @@ from siamese.index.list_pairs import ListPairs
 from siamese.model.explain import explain
 from siamese.reading.pairs import QuestionPairs
 from siamese.serving import schema
-from siamese.serving.gate import KEY, MOST_WAITING, PROBLEMS, Gate, policy, refused
+from siamese.serving.gate import KEY, MOST_WAITING, PROBLEMS, Gate, refused
 from siamese.serving.patience import PATIENCE, timed_protocol
 from siamese.system.arguments import counted
 from siamese.text.display import NO_LABELS, json_text, rounded
 
 MOST_WORKING = max(2, os.cpu_count() or 1)  # requests that are answered at once
 ABOUT = "Has it been asked before? Cosines, search, groups and changes of one index of questions."
+# The addresses of the page, and the files there with their types.
+PAGE = {
+    "/": ("page.html", "text/html"),
+    "/docs": ("page.html", "text/html"),
+    "/page.css": ("page.css", "text/css"),
+    "/page.js": ("page.js", "text/javascript"),
+}
 
 
 def answered(values: dict[str, Any]) -> Response:
@@ -93,75 +100,70 @@ def make_app(
         yield
         index.close()
 
-    page = files("siamese.serving").joinpath("page.html").read_text(encoding="utf-8")
-    registry = prometheus_client.CollectorRegistry()
-    hosts = [
-        "localhost",
-        "127.0.0.1",
-        "[::1]",
-        host,
-        f"[{host}]",
-        socket.gethostname(),
-        *names,
-    ]
+    hosts = ["localhost", "127.0.0.1", "[::1]", socket.gethostname()]
+    hosts += [host, f"[{host}]", *names]
     hosts = [name.lower() for name in hosts]
     app = FastAPI(
-        title="siamese", version=__version__, description=ABOUT, lifespan=lifespan,
-        docs_url=None, redoc_url=None,  # Those pages load scripts from elsewhere.
+        title="siamese",
+        version=__version__,
+        description=ABOUT,
+        lifespan=lifespan,
+        # Those pages load scripts from elsewhere.
+        docs_url=None,
+        redoc_url=None,
         exception_handlers={SiameseError: _failed, RequestValidationError: _misread},
-        middleware=[Middleware(Gate, hosts, key, policy(page), registry, patience)],
-    )  # fmt: skip
-    # It only documents the key; the gate demands it, before a request is read.
-    documented = [Depends(HTTPBearer(auto_error=False))] if key else []
-    locked = problems(401) if key else {}
+        middleware=[Middleware(Gate, hosts, key, patience)],
+    )
     v1 = APIRouter(prefix="/v1", responses=problems(400, 403, 408, 413, 422, 503))
     _add_questions(v1, index)
-    _add_labels(v1, index)
-    app.include_router(v1, dependencies=documented, responses=locked)
+    _add_changes(v1, index)
+    _add_answers(v1, index)
+    # It only documents the key; the gate demands it, before a request is read.
+    documented = [Depends(HTTPBearer(auto_error=False))] if key else []
+    app.include_router(
+        v1, dependencies=documented, responses=problems(401) if key else {}
+    )
+    _add_page(app)
+    return app
 
-    @app.get("/", include_in_schema=False)
-    @app.get("/docs", include_in_schema=False)
-    async def show_page() -> HTMLResponse:
-        return HTMLResponse(page)
+
+def _add_page(app: FastAPI) -> None:
+    """Declares the paths that need no key: the page's files, and /health."""
+    folder = files("siamese.serving") / "page"
+
+    def add_file(path: str, name: str, kind: str) -> None:
+        content = folder.joinpath(name).read_bytes()
+
+        @app.get(path, include_in_schema=False)
+        async def show_file() -> Response:
+            return Response(content, media_type=kind)
+
+    for path, (name, kind) in PAGE.items():
+        add_file(path, name, kind)
 
     @app.get("/health")
     async def health() -> dict[str, str]:
         """Whether the server answers; needs no key."""
         return {"status": "ok", "version": __version__}
 
-    text = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}} | locked
-
-    @app.get(
-        "/metrics", response_class=Response, dependencies=documented, responses=text
-    )
-    async def metrics() -> Response:
-        """Requests and seconds in Prometheus' text format."""
-        text = prometheus_client.generate_latest(registry)
-        return Response(text, media_type=prometheus_client.CONTENT_TYPE_LATEST)
-
-    return app
-
 
 def _add_questions(v1: APIRouter, index: QuestionIndex) -> None:
-    """Declares the paths that ask about questions and change them."""
-    in_turn = one_at_a_time()
+    """Declares the paths that ask about questions."""
 
     @v1.post("/similarity", response_model=schema.Answers)
     def similarity(body: schema.Pairs) -> Response:
         """The cosine of each pair, and whether it is a duplicate by the threshold."""
-        detector = index.detector
-        sides = ([pair[side] for pair in body.pairs] for side in (0, 1))
-        judged = detector.answers(*sides, body.threshold)
-        return answered(
-            {"answers": [rounded(dict(zip(schema.ANSWER, row))) for row in judged]}
-        )
+        first = [one for one, _ in body.pairs]
+        second = [two for _, two in body.pairs]
+        judged = index.detector.answers(first, second, body.threshold)
+        answers = [rounded(dict(zip(schema.ANSWER, row))) for row in judged]
+        return answered({"answers": answers})
 
     @v1.post("/explain", response_model=schema.Explained)
     def explain_pair(body: schema.Pair) -> Response:
         """The cosine of two questions, and what each of their words does to it."""
-        return answered(
-            explain(index.detector, body.question1, body.question2).as_dict()
-        )
+        explanation = explain(index.detector, body.question1, body.question2)
+        return answered(explanation.as_dict())
 
     @v1.post("/search", response_model=schema.Hits)
     def search(body: schema.Search) -> Response:
@@ -170,25 +172,6 @@ def _add_questions(v1: APIRouter, index: QuestionIndex) -> None:
         return answered(
             {"results": [[rounded(hit._asdict()) for hit in hits] for hits in results]}
         )
-
-    @v1.post("/add", response_model=schema.Changed, responses=problems(409))
-    @in_turn
-    def add(body: schema.NewQuestions) -> Response:
-        """Adds questions, all or none; answered when they are on disk."""
-        new = body.questions
-        ids = [
-            question.id for question in new if isinstance(question, schema.NewWithId)
-        ]
-        columns = [question.columns for question in new]
-        texts = [question.question for question in new]
-        options = {"ids": ids or None, "columns": columns if any(columns) else None}
-        return answered(index.add(texts, **options)._asdict())
-
-    @v1.post("/remove", response_model=schema.Removed, responses=problems(404))
-    @in_turn
-    def remove(body: schema.Ids) -> Response:
-        """Removes questions, all or none; answered when that is on disk."""
-        return answered({"removed": index.remove(body.ids)})
 
     @v1.post("/groups", response_model=schema.Groups)
     @one_at_a_time()
@@ -204,66 +187,105 @@ def _add_questions(v1: APIRouter, index: QuestionIndex) -> None:
     def info(body: schema.Nothing) -> Response:
         """The size of the index, its threshold, and what is to be said of it."""
         detector = index.detector
-        note = NO_LABELS * (detector.threshold_from == "default")
         facts = {
             "version": __version__,
             "questions": len(index),
             "threshold": detector.threshold,
+            "measure": detector.measure,
+            "note": NO_LABELS if detector.threshold_from == "default" else "",
         }
-        return answered({**facts, "measure": detector.measure, "note": note})
+        return answered(facts)
 
 
-def _add_labels(v1: APIRouter, index: QuestionIndex) -> None:
+def _add_changes(v1: APIRouter, index: QuestionIndex) -> None:
+    """Declares the paths that change the questions."""
+    in_turn = one_at_a_time()
+
+    @v1.post("/add", response_model=schema.Changed, responses=problems(409))
+    @in_turn
+    def add(body: schema.NewQuestions) -> Response:
+        """Adds questions, all or none; answered when they are on disk."""
+        new = body.questions
+        ids = [one.id for one in new if isinstance(one, schema.NewWithId)]
+        columns = [one.columns for one in new]
+        added = index.add(
+            [one.question for one in new],
+            ids=ids or None,
+            columns=columns if any(columns) else None,
+        )
+        return answered(added._asdict())
+
+    @v1.post("/remove", response_model=schema.Removed, responses=problems(404))
+    @in_turn
+    def remove(body: schema.Ids) -> Response:
+        """Removes questions, all or none; answered when that is on disk."""
+        return answered({"removed": index.remove(body.ids)})
+
+
+def _add_answers(v1: APIRouter, index: QuestionIndex) -> None:
     """Declares the paths that ask whether two stored questions are duplicates."""
     in_turn = one_at_a_time()
-    similar: list[Any] = [None, None]  # the vectors of an index, and its `ListPairs`
-
-    def similar_pairs() -> ListPairs:
-        """The pairs of the index as it is now."""
-        entries, vectors, *_ = index.snapshot()
-        if similar[0] is not vectors:
-            similar[:] = vectors, ListPairs.of(entries, vectors)
-        return similar[1]
+    similar = SimilarPairs(index)
 
     @v1.post("/next-pair", response_model=schema.Next)
     def next_pair(body: schema.Left) -> Response:
         """The pair of stored questions whose answer tells most about the threshold; [] at the end."""
-        answers, pairs = index.answers(), similar_pairs()
+        answers = index.answers()
+        pairs = similar.now()
         candidate = pairs.next(answers, body.leave_out)
         rows = candidate[:2] if candidate else ()
-        pair = tuple(pairs.entries[row]["question"] for row in rows)
-        parts = shown(*pair) if pair else ()
+        pair = [pairs.entries[row]["question"] for row in rows]
+        parts = shown(*pair) if pair else []
         return answered({"pair": pair, "shown": parts, "answers": len(answers)})
 
     @v1.post("/answer", response_model=schema.Fitted, responses=problems(409))
     @in_turn
     def answer(body: schema.Said) -> Response:
         """Stores whether two stored questions are duplicates (null takes it back); fits the threshold."""
-        pair, is_duplicate = (body.question1, body.question2), body.is_duplicate
-        if "before" in body.model_fields_set:
-            now = index.change_answer(*pair, is_duplicate, body.before)
-            if now not in (is_duplicate, None):
-                what = "duplicates" if now else "different"
-                raise DataError(
-                    f"Another person answered {what} meanwhile; that answer stays."
-                )
-            stored = int(now == is_duplicate)
-        else:
-            said = QuestionPairs([pair[0]], [pair[1]], [bool(is_duplicate)])
-            stored = index.add_answers(said, forget=is_duplicate is None)
+        stored = _stored(index, body)
         facts = {
             "stored": stored,
-            "fitted": bool(stored and _fit(index, similar_pairs())),
+            "fitted": bool(stored and _fit(index, similar.now())),
+            "answers": len(index.answers()),
+            "threshold": index.detector.threshold,
         }
-        cut, answers = index.detector.threshold, len(index.answers())
-        return answered({**facts, "answers": answers, "threshold": cut})
+        return answered(facts)
+
+
+class SimilarPairs:
+    """The most similar pairs of an index, looked for again when it has changed."""
+
+    def __init__(self, index: QuestionIndex):
+        self.index = index
+        self.vectors: Any = None  # those that `pairs` is of
+        self.pairs: ListPairs | None = None
+
+    def now(self) -> ListPairs:
+        """The pairs of the index as it is now."""
+        entries, vectors, *_ = self.index.snapshot()
+        if self.pairs is None or self.vectors is not vectors:
+            self.pairs = ListPairs.of(entries, vectors)
+            self.vectors = vectors
+        return self.pairs
+
+
+def _stored(index: QuestionIndex, said: Any) -> int:
+    """How many answers a request stores: 0 or 1; DataError where another person answered otherwise."""
+    pair = said.question1, said.question2
+    if "before" not in said.model_fields_set:
+        pairs = QuestionPairs([pair[0]], [pair[1]], [bool(said.is_duplicate)])
+        return index.add_answers(pairs, forget=said.is_duplicate is None)
+    now = index.change_answer(*pair, said.is_duplicate, said.before)
+    if now not in (said.is_duplicate, None):
+        what = "duplicates" if now else "different"
+        raise DataError(f"Another person answered {what} meanwhile; that answer stays.")
+    return int(now == said.is_duplicate)
 
 
 def _fit(index: QuestionIndex, pairs: ListPairs) -> bool:
     """Fits the threshold of an index to its answers; where they fit none the former one comes back."""
-    current = index.detector.card.get(
-        "threshold_fit", {}
-    )  # {} stands for the model's own
+    # {} stands for the model's own.
+    current = index.detector.card.get("threshold_fit", {})
     before = current.get("before", current)
     try:
         fit = pairs.fitted(index.detector, index.answers(), resamples=0)
@@ -283,9 +305,8 @@ async def _failed(request: Request, error: SiameseError) -> Response:
 async def _misread(request: Request, error: RequestValidationError) -> Response:
     first = error.errors()[0]  # Without what was sent, which may be large.
     place = ".".join(str(part) for part in first["loc"] if not {*"[-"} & {*str(part)})
-    what = schema.EXPECTED.get(
-        first.get("ctx", {}).get("pattern", first["type"]), first["msg"]
-    )
+    kind = first.get("ctx", {}).get("pattern", first["type"])
+    what = schema.EXPECTED.get(kind, first["msg"])
     return refused(422, f"{place}: {what}.")
 
 
@@ -323,9 +344,26 @@ def serve(
             f"{counted(len(index), 'question')} served at {url} (Ctrl-C ends it).",
             flush=True,
         )
-        gc.freeze()  # What is there to stay is not looked through again; a collection stops all threads.
+        # What is there to stay is not looked through again; a collection stops all threads.
+        gc.freeze()
         app = make_app(index, host, key or None, names)
-        uvicorn.Server(settings(app)).run(sockets=[listening])
+        server = uvicorn.Server(settings(app))
+        log_requests()
+        server.run(sockets=[listening])
+
+
+def log_requests() -> None:
+    """Lets uvicorn print a line on standard error for each request that it answers."""
+    lines = logging.StreamHandler()
+    lines.setFormatter(
+        AccessFormatter(
+            "%(asctime)s %(client_addr)s %(request_line)s %(status_code)s",
+            use_colors=False,
+        )
+    )
+    log = logging.getLogger("uvicorn.access")
+    log.setLevel(logging.INFO)
+    log.handlers = [lines]
 
 
 def settings(app: FastAPI, patience: float = PATIENCE) -> uvicorn.Config:

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import hashlib
 import hmac
 import re
-import time
 from typing import Any
 
-import prometheus_client
 from fastapi import Response
 from fastapi.responses import JSONResponse
 from starlette.datastructures import Headers, MutableHeaders
@@ -35,6 +31,15 @@ PROBLEMS = {
     422: "The request is not the JSON that the schema describes.",
     503: "The index cannot be read or changed now.",
 }
+# Of every answer. The page loads its script, its style and its answers from this server
+# alone, and stands in no frame.
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "connect-src 'self'; img-src data:; frame-ancestors 'none'; base-uri 'none'; "
+    "form-action 'none'",
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+}
 
 
 def refused(status: int, sentence: str = "") -> Response:
@@ -45,21 +50,8 @@ def refused(status: int, sentence: str = "") -> Response:
     )
 
 
-def policy(page: str) -> str:
-    """The Content-Security-Policy of the page: its own script and style, and this server."""
-    sources = []
-    for tag in ("script", "style"):
-        text = re.search(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)[1]
-        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        sources.append(f"{tag}-src 'sha256-{digest}'")
-    others = (
-        "connect-src 'self'; img-src data:; frame-ancestors 'none'; base-uri 'none'"
-    )
-    return f"default-src 'none'; {'; '.join(sources)}; {others}; form-action 'none'"
-
-
 class Gate:
-    """A layer around the application (ASGI): it refuses requests, counts them, and sets headers.
+    """A layer around the application (ASGI): it refuses requests, and sets headers.
 
     It reads the bodies of requests to ``/v1/``. Only whole ones wait for their answers,
     so that clients which send slowly, or never the end, take nobody's place.
@@ -70,8 +62,6 @@ class Gate:
         app: Any,
         hosts: list[str],
         key: str | None,
-        policy: str,
-        registry: Any,
         patience: float = PATIENCE,
     ):
         self.app = app
@@ -80,10 +70,6 @@ class Gate:
         self.patience = patience  # seconds for a body
         self.waiting = 0  # whole requests
         self.held = 0  # bytes of bodies
-        self.headers = {"Content-Security-Policy": policy, "Cache-Control": "no-store"}
-        self.headers["X-Content-Type-Options"] = "nosniff"
-        names = "siamese_request_seconds", "Seconds to an answer.", ["path", "status"]
-        self.seconds = prometheus_client.Histogram(*names, registry=registry)
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """Answers one request."""
@@ -91,30 +77,19 @@ class Gate:
             return await self.app(scope, receive, send)
         if scope["method"] == "HEAD":  # The server leaves the body of its answer out.
             scope = {**scope, "method": "GET"}
-        begun = time.perf_counter()
-        status = 400  # of a client that is gone before its answer
 
         async def sent(message: dict[str, Any]) -> None:
-            nonlocal status
             if message["type"] == "http.response.start":
-                status = message["status"]
-                MutableHeaders(scope=message).update(self.headers)
+                MutableHeaders(scope=message).update(HEADERS)
             await send(message)
 
-        try:
-            refusal = self.refusal(scope["path"], Headers(scope=scope))
-            if refusal is not None:
-                await refusal(scope, receive, sent)
-            elif scope["path"].startswith("/v1/"):
-                await self.answer(scope, receive, sent)
-            else:
-                await self.app(scope, receive, sent)
-        except Exception:
-            status = 500
-            raise
-        finally:
-            path = getattr(scope.get("route"), "path", "other")
-            self.seconds.labels(path, status).observe(time.perf_counter() - begun)
+        refusal = self.refusal(scope["path"], Headers(scope=scope))
+        if refusal is not None:
+            await refusal(scope, receive, sent)
+        elif scope["path"].startswith("/v1/"):
+            await self.answer(scope, receive, sent)
+        else:
+            await self.app(scope, receive, sent)
 
     async def answer(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """Reads the body of a request, and lets the application answer it."""
@@ -166,28 +141,39 @@ class Gate:
 
     def refusal(self, path: str, headers: Headers) -> Response | None:
         """The answer to a request that may not pass."""
-        host = re.sub(r":\d*$", "", headers.get("host", "").lower())
-        if not any(
-            host == n or (n[:1] == "*" and host.endswith(n[1:])) for n in self.hosts
-        ):
+        if not self.is_ours(headers.get("host", "")):
             return refused(400)
-        origin = headers.get("origin")
-        elsewhere = origin is not None and origin.partition("://")[2] != headers.get(
-            "host"
-        )
-        by_link = headers.get("sec-fetch-mode") == "navigate"
-        from_page = headers.get("sec-fetch-site", "none") in ("none", "same-origin")
-        if elsewhere or not (from_page or by_link):
+        if is_of_another_site(headers):
             return refused(403)
-        scheme, _, sent = headers.get("authorization", "").partition(" ")
-        forms = (
-            sent.encode(),
-            sent.encode("latin-1"),
-        )  # clients send a header in UTF-8 or Latin-1
-        right = any(
-            hmac.compare_digest(form, (self.key or "").encode()) for form in forms
-        )
-        locked = self.key is not None and path.startswith(("/v1/", "/metrics"))
-        if locked and not (right and scheme.lower() == "bearer"):
+        if path.startswith("/v1/") and not self.has_key(headers):
             return refused(401)
         return None
+
+    def is_ours(self, host: str) -> bool:
+        """Whether a Host header names this server; its port does not count."""
+        host = re.sub(r":\d*$", "", host.lower())
+        domains = tuple(name[1:] for name in self.hosts if name.startswith("*"))
+        return host in self.hosts or host.endswith(domains)
+
+    def has_key(self, headers: Headers) -> bool:
+        """Whether a request has the key, or needs none."""
+        if self.key is None:
+            return True
+        scheme, _, sent = headers.get("authorization", "").partition(" ")
+        key = self.key.encode()
+        # Clients send a header in UTF-8 or Latin-1.
+        is_right = any(
+            hmac.compare_digest(sent.encode(encoding), key)
+            for encoding in ("utf-8", "latin-1")
+        )
+        return is_right and scheme.lower() == "bearer"
+
+
+def is_of_another_site(headers: Headers) -> bool:
+    """Whether the page of another site sends a request; to follow a link from it is allowed."""
+    origin = headers.get("origin")
+    if origin is not None and origin.partition("://")[2] != headers.get("host"):
+        return True
+    is_link = headers.get("sec-fetch-mode") == "navigate"
+    site = headers.get("sec-fetch-site", "none")
+    return not is_link and site not in ("none", "same-origin")

@@ -1,4 +1,4 @@
-"""The JSON API over HTTP: answers, changes, limits, key, other sites, metrics."""
+"""The JSON API over HTTP: answers, changes, limits, key, other sites, the log."""
 
 import json
 import re
@@ -22,7 +22,6 @@ from siamese.index import QuestionIndex
 pytest.importorskip("requests")
 pytest.importorskip("fastapi")
 pytest.importorskip("uvicorn")
-pytest.importorskip("prometheus_client")
 
 import requests
 from running import running
@@ -176,11 +175,7 @@ def test_a_key_opens_all_but_the_page_and_health():
             {"Authorization": "Bearer wrong"},
             {"Authorization": "Basic secret"},
         ):
-            for path, body in (
-                ("/metrics", None),
-                ("/v1/info", {}),
-                ("/v1/search", b"{"),
-            ):
+            for path, body in (("/v1/info", {}), ("/v1/search", b"{")):
                 assert ask(address, path, body, **sent)[0] == 401
         for sent in ("Bearer sécret", "Bearer sécret".encode()):
             assert ask(address, "/v1/info", {}, Authorization=sent)[0] == 200
@@ -206,24 +201,22 @@ def test_a_busy_server_answers_that_it_lives(address, monkeypatch):
         )
         try:
             assert all(begun.acquire(timeout=30) for _ in range(api.MOST_WORKING))
-            assert ask(address, "/health")[0] == ask(address, "/metrics")[0] == 200
+            assert ask(address, "/health")[0] == 200
         finally:
             free.set()
 
 
-def test_metrics_count_what_was_asked(address):
-    def count(path, status):
-        sample = (
-            rf'siamese_request_seconds_count{{path="{path}",status="{status}"}} (\d+)'
-        )
-        match = re.search(sample, ask(address, "/metrics")[1])
-        return int(match[1]) if match else 0
-
-    kinds = ("/v1/info", 200), ("/v1/info", 422), ("other", 404)
-    before = [count(*kind) for kind in kinds]
-    for path, body in (("/v1/info", {}), ("/v1/info", {"more": 1}), ("/nothing", None)):
-        ask(address, path, body)
-    assert [count(*kind) - n for n, kind in zip(before, kinds)] == [1, 1, 1]
+def test_the_page_is_its_own_files_alone(address):
+    page = ask(address, "/")[1]
+    assert "<style" not in page and not re.search(r"<script>|<script [^>]*>[^<]", page)
+    named = re.findall(r"""(?:src|href)="(/page[^"]+)""", page)
+    assert len(named) == 2
+    for path in named:
+        status, text, headers = ask(address, path)
+        assert status == 200 and text
+        assert headers["Content-Type"].split(";")[0] in ("text/css", "text/javascript")
+    allowed = ask(address, "/")[2]["Content-Security-Policy"]
+    assert "script-src 'self'" in allowed and "unsafe" not in allowed
 
 
 def test_what_cannot_be_served_is_an_error(monkeypatch):
@@ -244,9 +237,10 @@ def test_without_a_file_the_handwritten_questions_are_served(monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_server_that_is_killed_has_lost_no_answered_change(path):
+def test_a_server_that_is_killed_has_lost_no_answered_change_and_a_line_for_each(path):
     command = [sys.executable, "-m", "siamese.cli", "serve", str(path), "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes, text=True) as server:
         try:
             address = re.search(r"http://[\d.:]+", server.stdout.readline())[0]
             for n in range(9):
@@ -257,6 +251,8 @@ def test_a_server_that_is_killed_has_lost_no_answered_change(path):
                 )
         finally:
             server.kill()
+        log = server.stderr.read()
+    assert len(re.findall(r"127\.0\.0\.1:\d+ POST /v1/add HTTP/1\.1 200", log)) == 9
     with QuestionIndex.open(path) as index:
         assert {entry["id"] for entry in index.entries} >= {
             f"new {n}" for n in range(9)

@@ -11,7 +11,6 @@ from siamese.index import QuestionIndex
 
 pytest.importorskip("playwright")
 pytest.importorskip("fastapi")
-pytest.importorskip("prometheus_client")
 
 from playwright.sync_api import expect
 from running import running

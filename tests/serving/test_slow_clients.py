@@ -14,7 +14,6 @@ from siamese.index import QuestionIndex
 
 pytest.importorskip("requests")
 pytest.importorskip("fastapi")
-pytest.importorskip("prometheus_client")
 
 import requests
 from fastapi import Response
