@@ -26,14 +26,8 @@ SPARE = 20  # times as many pairs as asked are looked at, since one question is 
 ROUNDING = 1e-6  # of a cosine: the vectors of one text, encoded twice, differ by less
 
 
-GROUP_COLUMNS = (
-    "group",
-    "keep",
-    "similarity",
-    "same_text",
-    "id",
-    "question",
-)  # of `group_rows`
+# The columns of `group_rows`.
+GROUP_COLUMNS = ("group", "keep", "similarity", "same_text", "id", "question")
 
 # The cosine above which questions are joined, and `decide` of `average_linkage`:
 # `Decisions.rule`.
@@ -223,15 +217,14 @@ def group_rows(shot: Any, keep: str = "central") -> Iterator[dict[str, Any]]:
         rows = sorted(member.row for member in group)
         kept = min(rows, key=rank.__getitem__)
         cosines = cosines_with(shot.vectors[rows], shot.vectors[kept]).tolist()
-        first, text = (
-            shot.entries[rows[0]]["id"],
-            folded(shot.entries[kept]["question"]),
-        )
+        first = shot.entries[rows[0]]["id"]
+        text = folded(shot.entries[kept]["question"])
         for row, cosine in sorted(
             zip(rows, cosines), key=lambda pair: (pair[0] != kept, -pair[1])
         ):
             entry = dict(shot.entries[row])
-            columns, same = entry.pop("columns"), int(folded(entry["question"]) == text)
+            columns = entry.pop("columns")
+            same = int(folded(entry["question"]) == text)
             own = {
                 "group": first,
                 "keep": int(row == kept),
@@ -262,7 +255,8 @@ def _ranks(
         raise ArgumentError(
             f"There is no column {column!r}; the columns: {shown_names(names)}."
         )
-    ranks, kinds = {}, set()
+    ranks = {}
+    kinds = set()
     for row in rows:
         value = {"id": entries[row]["id"], **entries[row]["columns"]}.get(same[0])
         if not id_text(value):  # An empty cell is kept where all are empty.
@@ -338,7 +332,8 @@ def below_threshold(shot: Any, count: int = 50) -> list[tuple[int, int, float]]:
     for number, group in enumerate(shot.groups, start=len(labels)):
         labels[[member.row for member in group]] = number
     rows = np.unique(first_places([entry["question"] for entry in shot.entries]))
-    vectors, labels = shot.vectors[rows], labels[rows]
+    vectors = shot.vectors[rows]
+    labels = labels[rows]
     sizes = np.bincount(labels, minlength=1)
     own = int(sizes @ (sizes - 1)) // 2  # pairs that do not count
     enough = np.flatnonzero(pairs_above(vectors) >= SPARE * count + own)

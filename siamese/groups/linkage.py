@@ -16,10 +16,9 @@ import numpy as np
 
 from siamese.nn.nearest import EQUAL, in_blocks
 
-ROWS, COLUMNS = (
-    4096,
-    512,
-)  # of a block of similarities: 8 MiB; BLAS is quickest on tall ones
+# of a block of similarities: 8 MiB; BLAS is quickest on tall ones
+ROWS = 4096
+COLUMNS = 512
 MOST_PAIRS = 4_000_000  # kept at a time, and as many again while more come: 100 MB
 SAMPLE = 4096  # questions that show whether shorter vectors save work
 MOST_LEFT = 1e-3  # the share of pairs that these may leave
@@ -50,17 +49,15 @@ def strongest_pairs(
     bounds = upper_bounds(vectors, least + usual)
     shorter = vectors if bounds is None else bounds
     buffer = np.empty(ROWS * COLUMNS, np.float32)
-    pairs, count = [(np.zeros(0, np.int32),) * 2 + (np.zeros(0, np.float32),)], 0
+    pairs = [(np.zeros(0, np.int32),) * 2 + (np.zeros(0, np.float32),)]
+    count = 0
     for start, other in product(
         range(0, len(vectors), ROWS), range(0, len(vectors), COLUMNS)
     ):
-        rows, columns = (
-            shorter[start : start + ROWS],
-            shorter[other : other + COLUMNS],
-        )  # [r, k]
-        if (
-            other + len(columns) <= start
-        ):  # These pairs were looked at in the other order.
+        rows = shorter[start : start + ROWS]  # [r, d]
+        columns = shorter[other : other + COLUMNS]  # [k, d]
+        # These pairs were looked at in the other order.
+        if other + len(columns) <= start:
             continue
         # A contiguous part of the buffer, or else NumPy copies the product into it.
         scores = buffer[: len(rows) * len(columns)].reshape(len(rows), len(columns))
@@ -70,7 +67,8 @@ def strongest_pairs(
             scores -= shifts[other : other + len(columns)]
         i, j = np.divmod(np.flatnonzero(scores > least - ROUNDING), len(columns))
         cosines = scores[i, j]
-        i, j = i + start, j + other
+        i = i + start
+        j = j + other
         if bounds is not None:
             cosines = in_blocks(lambda a, b: np.vecdot(vectors[a], vectors[b]), i, j)
             if shifts is not None:
@@ -84,7 +82,8 @@ def strongest_pairs(
         if count > 2 * MOST_PAIRS:
             sides = [np.concatenate(side) for side in zip(*pairs)]
             best = np.argpartition(sides[2], -MOST_PAIRS)[-MOST_PAIRS:]
-            pairs, count = [tuple(side[best] for side in sides)], MOST_PAIRS
+            pairs = [tuple(side[best] for side in sides)]
+            count = MOST_PAIRS
             least = float(pairs[0][2].min())
     i, j, cosines = (np.concatenate(side) for side in zip(*pairs))
     return i.astype(np.int64), j.astype(np.int64), np.minimum(cosines, 1), least
@@ -104,9 +103,8 @@ def upper_bounds(vectors: np.ndarray, threshold: float) -> np.ndarray | None:
         return None
     some = vectors[np.arange(0, n, n // SAMPLE)[:SAMPLE]]
     _, axes = np.linalg.eigh((some.T @ some).astype(np.float64))
-    axes = np.ascontiguousarray(
-        axes[:, ::-1], np.float32
-    )  # [d, d], the strongest first
+    # [d, d], the strongest first
+    axes = np.ascontiguousarray(axes[:, ::-1], np.float32)
 
     def shortened(rows: np.ndarray, width: int) -> np.ndarray:
         turned = rows @ axes
@@ -156,7 +154,8 @@ def average_linkage(
     apart = np.zeros((0, 2), np.int64) if apart is None else apart
     parts = np.arange(len(vectors)) if parts is None else parts
     _, first, labels = np.unique(parts, return_index=True, return_inverse=True)
-    sums, sizes = vectors[first], np.bincount(labels)
+    sums = vectors[first]
+    sizes = np.bincount(labels)
     rest = np.delete(np.arange(len(labels)), first)
     np.add.at(sums, labels[rest], vectors[rest])
     shift_sums = (
@@ -205,19 +204,24 @@ def average_linkage(
                 shift_sums[a] += shift_sums[b]
             group = np.arange(len(sizes))
             group[b] = a
-            labels, i, j = group[labels], group[i], group[j]
+            labels = group[labels]
+            i = group[i]
+            j = group[j]
             grown = np.isin(np.arange(len(sizes)), a)
             changed = grown[i] | grown[j]
             one, two = np.divmod(np.unique(key(i, j)[changed & (i != j)]), len(sizes))
             new = allowed(one, two)
-            one, two = one[new], two[new]
+            one = one[new]
+            two = two[new]
             mean = in_blocks(mean_cosines, one, two)
             new = mean > least
-            i, j = np.append(i[~changed], one[new]), np.append(j[~changed], two[new])
+            i = np.append(i[~changed], one[new])
+            j = np.append(j[~changed], two[new])
             cosines = np.append(cosines[~changed], mean[new])
         left = sizes > 0
         labels = (np.cumsum(left) - 1)[labels]
-        sums, sizes = sums[left], sizes[left]
+        sums = sums[left]
+        sizes = sizes[left]
         shift_sums = None if shift_sums is None else shift_sums[left]
     return labels
 
@@ -234,8 +238,10 @@ def _each_others_best(
     for side in (i, j):
         np.maximum.at(best, side, cosines)
     mutual = (cosines == best[i]) & (cosines == best[j])
-    i, j = i[mutual], j[mutual]
-    lots, drawn = random.permutation(len(i)), np.full(count, len(i))
+    i = i[mutual]
+    j = j[mutual]
+    lots = random.permutation(len(i))
+    drawn = np.full(count, len(i))
     for side in (i, j):
         np.minimum.at(drawn, side, lots)
     chosen = (lots == drawn[i]) & (lots == drawn[j])

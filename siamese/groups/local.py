@@ -56,9 +56,11 @@ def _largest(scores: np.ndarray, depth: int) -> np.ndarray:
         maxima = scores[:, : tiles * TILE].reshape(rows, tiles, TILE).max(axis=2)
         least = np.partition(maxima, -depth, axis=1)[:, -depth]
         places = np.flatnonzero(scores >= least[:, None])
-        row, values = places // n, scores.ravel()[places]
+        row = places // n
+        values = scores.ravel()[places]
         order = np.lexsort((-values, row))
-        row, values = row[order], values[order]
+        row = row[order]
+        values = values[order]
         rank = np.arange(len(row)) - np.searchsorted(row, row)  # within its row
         return values[rank < depth].reshape(rows, depth)
     return -np.sort(-np.partition(scores, -depth, axis=1)[:, -depth:], axis=1)

@@ -114,7 +114,9 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
 
     def __init__(self, detector: DuplicateDetector, file: IndexFile, view: View):
         """For `build` and `open`: an open file, its model, and what was read of it."""
-        self._model, self._file, self._view = detector, file, view
+        self._model = detector
+        self._file = file
+        self._view = view
         with self._moment():
             pass  # It reads what the file has.
 
@@ -174,7 +176,8 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         names.
         """
         if not isinstance(detector, DuplicateDetector):
-            model, detector = detector, DuplicateDetector.load(detector)
+            model = detector
+            detector = DuplicateDetector.load(detector)
         questions, ids, columns = rows_of.checked(questions, ids, columns)
         texts = _as_compared(questions, compared, reading)
         if path is not None:
@@ -208,7 +211,9 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         """
         with IndexFile(path).closed_by_errors() as file:
             with ThreadPoolExecutor(1) as pool, file.transaction() as db:
-                opened, token, facts = file.opened, token_of(db), settings(db)
+                opened = file.opened
+                token = token_of(db)
+                facts = settings(db)
                 loading = pool.submit(model_file.detector_of, path, facts, detector)
                 state = State.of(facts["size"]).followed(db)  # meanwhile
             detector = loading.result()
@@ -262,7 +267,8 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
                 stored_groups.forget_removed(db)
         for at, i in zip(new, new_ids):
             known[at] = i
-        fresh, others = len(new) - len(replaced), len(changed) + len(replaced)
+        fresh = len(new) - len(replaced)
+        others = len(changed) + len(replaced)
         return Added(known, fresh, others, len(questions) - fresh - others)
 
     @steady
@@ -323,11 +329,9 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         """
         for _ in attempts(5, pause=0):
             with self._moment() as (db, view):
-                state, detector, stored = (
-                    view.state,
-                    view.detector,
-                    view.facts.get("grouping"),
-                )
+                state = view.state
+                detector = view.detector
+                stored = view.facts.get("grouping")
                 if stored and not regroup:
                     linked, cut = stored_groups.read_labels(db, state, threshold)
                     return stored_groups.snapshot(db, state, detector, linked, cut)
@@ -460,14 +464,14 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         weight = as_number(weight, "vector_weight", 0, 1)
         for attempt in attempts(5, pause=0):
             with self._moment() as (db, view):
-                state, detector = view.state, view.detector
+                state = view.state
+                detector = view.detector
                 if view.facts["reading"] != read:  # The index was replaced.
                     read = view.facts["reading"]
                     queries = self._model.encode(_as_compared(asked, None, read))
                 stems = rows_of.stem_numbers(db, words)
-                if (
-                    attempt.last
-                ):  # Changes come faster than it ranks: within one moment.
+                # Changes come faster than it ranks: within one moment.
+                if attempt.last:
                     rankings = [*ranked(state, queries, stems, k, mode, weight)]
                     by_row = rows_of.hits_of(db, state, rankings)
                     if by_row is None:
@@ -552,7 +556,8 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
                 f"{self._file.path} was made by another model: their vectors cannot be compared. Open it "
                 f"with the model that made it. {REMAKE}"
             )
-        detector, size = self._model, facts["size"]
+        detector = self._model
+        size = facts["size"]
         if size != detector.output_size:
             raise sqlite3.DatabaseError(
                 f"its vectors have {size} numbers each, those of its model others"

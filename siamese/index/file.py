@@ -32,14 +32,14 @@ from siamese.errors import CheckpointError
 from siamese.system.files import refuse_existing
 from siamese.text.repeated import Repeated
 
-APPLICATION, VERSION = 0x7369616D, 9  # "siam"
+APPLICATION = 0x7369616D  # "siam"
+VERSION = 9
 # `user_version` is the version and a token.
 TOKENS = 1 << 24
 MOST_ROWS = 1 << 60
 LARGEST = 1 << 20  # numbers of a vector
-KEPT_TOKENS = (
-    1000  # at least; a reader that misses more changes reads the whole file again
-)
+# at least; a reader that misses more changes reads the whole file again
+KEPT_TOKENS = 1000
 COPYING = 2.0  # seconds after which a file that was written to should be whole
 PATIENCE = 60.0  # seconds of waiting for another process
 STEP = 0.2  # seconds of one attempt; Ctrl-C has its effect after it
@@ -103,9 +103,8 @@ PROBLEMS = (
 )
 
 
-_open_files: dict[
-    Any, int
-] = {}  # the descriptors of files beside which there was a journal
+# the descriptors of files beside which there was a journal
+_open_files: dict[Any, int] = {}
 
 
 class Unsteady(CheckpointError):
@@ -315,10 +314,8 @@ class IndexFile:
         self._closed = False
         self._alone = False  # SQLite reads the file without locks and without -wal.
         self._marks: Marks | None = None
-        self._tokens: tuple[int, dict[int, int]] = (
-            -1,
-            {},
-        )  # a content, and its `tokens_in`
+        # a content, and its `tokens_in`
+        self._tokens: tuple[int, dict[int, int]] = (-1, {})
         self._own_number = 0  # of the change that the file's own bytes have
         self._own: int | None = None  # the token that they had
         self._written: tuple[int, int] | None = None  # when they had these marks
@@ -429,7 +426,8 @@ class IndexFile:
     def _open_read_only(self) -> None:
         """Opens a reader where nothing can be written: with locks where a writer has made them."""
         before = inode(self.path)
-        wal, shm = f"{self._place}-wal", f"{self._place}-shm"
+        wal = f"{self._place}-wal"
+        shm = f"{self._place}-shm"
         with_locks = (
             self.read_only != DISK_FULL and os.path.exists(wal) and os.path.exists(shm)
         )
@@ -543,12 +541,12 @@ class IndexFile:
                 raise
             return False
         number = self._tokens[1].get(own, -1)
-        if (
-            number < self._own_number
-        ):  # An older copy of the same index is another file, too.
+        # An older copy of the same index is another file, too.
+        if number < self._own_number:
             return False
         self._own_number = number
-        self._own, self._written = own, written
+        self._own = own
+        self._written = written
         return True
 
     def _exchanged(self) -> Exception:
@@ -590,9 +588,8 @@ class IndexFile:
     def _is_known(self, look: bool = False) -> bool:
         """Whether the file is the one that was opened; where it was written to, a `look` decides."""
         now = self._marks_now()
-        if (
-            self._marks is None or self.read_only == DISK_FULL
-        ):  # There may be space again.
+        # There may be space again.
+        if self._marks is None or self.read_only == DISK_FULL:
             return False
         if self._marks == now:
             return True
@@ -608,7 +605,8 @@ class IndexFile:
 
     def _is_elsewhere(self) -> bool:
         """Whether another file is at the path, or beside it, than the one that was opened."""
-        marks, now = self._marks, self._marks_now()
+        marks = self._marks
+        now = self._marks_now()
         return marks is None or (marks.file, marks.beside) != (now.file, now.beside)
 
     def _rescue(self) -> None:
@@ -786,10 +784,8 @@ class IndexFile:
     def _mark(self, db: sqlite3.Connection) -> int:
         """Gives the content of a transaction another token."""
         token = (token_of(db) + 1 + secrets.randbelow(TOKENS - 2)) % TOKENS
-        if self._reader in (
-            None,
-            self._writer,
-        ):  # The bytes of a new file are not whole yet.
+        # The bytes of a new file are not whole yet.
+        if self._reader in (None, self._writer):
             own = token_of(db)
         elif self._marks is None or self._marks_now().written != self._written:
             own = self._own_token()

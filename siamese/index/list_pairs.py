@@ -32,9 +32,8 @@ from siamese.reading.clusters import first_places
 from siamese.text.cleaning import folded
 
 QUESTIONS = 2000  # of a list whose pairs are looked at
-PAIRS_OF_EACH = (
-    6  # of these, in the mean: in a short list three times as many pairs as questions
-)
+# of these, in the mean: in a short list three times as many pairs as questions
+PAIRS_OF_EACH = 6
 SPARE = 2  # times as many by cosine, from which the best by each weight are taken
 EACH = np.array(WEIGHTS, np.float32)[:, None]
 PREFERRED = 3.0  # Another weight than the list's must be e^3 times as likely.
@@ -52,15 +51,13 @@ class Candidate(NamedTuple):
 class ListPairs:
     """The most similar pairs of a list, in their order by each of `WEIGHTS`."""
 
-    entries: list[
-        dict[str, Any]
-    ]  # id, question and columns of the list's different questions
+    # id, question and columns of the list's different questions
+    entries: list[dict[str, Any]]
     vectors: np.ndarray  # float32 [questions, d]
     rows: np.ndarray  # int64 [pairs, 2]
     scores: np.ndarray  # float32 [weights, pairs]
-    order: (
-        np.ndarray
-    )  # int64 [weights, count]: the best pairs by each weight, best first
+    # int64 [weights, count]: the best pairs by each weight, best first
+    order: np.ndarray
     weight: float  # that of the list without answers, see `list_weight`
     row_of: dict[str, int]  # the row of each folded text
     keys: list[frozenset[str]]  # `pair_key` of the best pairs by `weight`
@@ -142,9 +139,8 @@ class ListPairs:
             cosines = detector.part_cosines(one, two)
             return detector.calibration.refitted(cosines, labels, resamples)
         curve = None
-        with contextlib.suppress(
-            DataError
-        ):  # Duplicates do not have the higher cosines.
+        # Duplicates may not have the higher cosines.
+        with contextlib.suppress(DataError):
             curve = fit_threshold(
                 cosines_with(one, two), labels, resamples=0
             ).calibration.to_dict()
@@ -217,11 +213,13 @@ def _best_pairs(
         at, other = np.nonzero(scores > least)
         # A pair of two of the rows comes once, and a question is no pair with itself.
         is_new = ~is_some[other] | (rows[at] < other)
-        at, other = at[is_new], other[is_new]
+        at = at[is_new]
+        other = other[is_new]
         pairs = np.concatenate([pairs, np.stack([rows[at], other], axis=1)])
         cosines = np.append(cosines, scores[at, other])
         if len(cosines) > count:
             best = np.sort(np.argpartition(-cosines, count)[:count])
-            pairs, cosines = pairs[best], cosines[best]
+            pairs = pairs[best]
+            cosines = cosines[best]
             least = float(cosines.min())
     return pairs, cosines

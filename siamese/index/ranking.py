@@ -21,11 +21,11 @@ MODES = ("hybrid", "vectors", "words")  # of a search's order
 DEPTH = 300  # rows of each list that are joined, at least
 # Of the cosine, chosen on Quora's validation rows: of a model with an encoder, and of a
 # LSTM alone.
-ENCODER_VECTOR_WEIGHT, VECTOR_WEIGHT = 0.75, 0.6
-K1, B = (
-    1.2,
-    0.75,
-)  # how soon more of one word adds nothing; how much a long question loses
+ENCODER_VECTOR_WEIGHT = 0.75
+VECTOR_WEIGHT = 0.6
+# how soon more of one word adds nothing; how much a long question loses
+K1 = 1.2
+B = 0.75
 
 _WORD = re.compile(r"\w+")
 
@@ -84,7 +84,8 @@ class WordCounts(NamedTuple):
         keys, counts = np.unique(stems.astype(np.int64) * n + rows, return_counts=True)
         numbers, rows = np.divmod(keys, n)
         starts = np.append(0, np.cumsum(np.bincount(numbers)))
-        rows, counts = rows.astype(np.int32), counts.astype(np.float32)
+        rows = rows.astype(np.int32)
+        counts = counts.astype(np.float32)
         return cls(starts, rows, counts, lengths.astype(np.float32))
 
 
@@ -100,7 +101,8 @@ def bm25(words: WordCounts, stems: Sequence[int]) -> np.ndarray:
     `stems` are the numbers of the question's stems; one repeated counts twice.
     """
     starts, all_rows, counts, lengths = words
-    n, scores = len(lengths), np.zeros(len(lengths), np.float32)
+    n = len(lengths)
+    scores = np.zeros(len(lengths), np.float32)
     mean = max(float(lengths.sum(dtype=np.float64)) / max(n, 1), 1e-9)
     saturation = K1 * (1 - B) + K1 * B / mean * lengths
     for number, repeats in zip(
@@ -108,7 +110,8 @@ def bm25(words: WordCounts, stems: Sequence[int]) -> np.ndarray:
     ):
         if number + 1 < len(starts):
             column = slice(*starts[number : number + 2])
-            rows, c = all_rows[column], counts[column]
+            rows = all_rows[column]
+            c = counts[column]
             idf = (
                 np.log1p((n - len(rows) + 0.5) / (len(rows) + 0.5)) * repeats * (K1 + 1)
             )
@@ -159,9 +162,8 @@ def ranked(
     if mode != "words":
         by_vector, _ = top_k(state.vectors, queries, depth)
     for query, numbers, places in zip(queries, stems, by_vector):
-        places = (
-            places if query.any() else places[:0]
-        )  # Words alone find, where it has no vector.
+        # Words alone find, where it has no vector.
+        places = places if query.any() else places[:0]
         if mode != "vectors":
             scores = bm25(state.words, numbers)
             worded = best_rows(scores, depth, least=1e-30)

@@ -28,12 +28,10 @@ from siamese.text.lists import as_list, text_list
 INSIDE = "in (select value from json_each(?))"
 MOST_STEMS = 2**31 - 1
 AT_ONCE = 256  # vectors that are read together
-COUNTED_DIGITS = (
-    18  # of an id that the numbers of later questions follow; longer ones are skipped
-)
-SPARE = (
-    1024  # vectors that have a place beside those there are, so that a few can be added
-)
+# of an id that the numbers of later questions follow; longer ones are skipped
+COUNTED_DIGITS = 18
+# vectors that have a place beside those there are, so that a few can be added
+SPARE = 1024
 
 
 # ---- Questions that come in ----
@@ -108,9 +106,8 @@ class State:
 
     rows: np.ndarray  # int64 [n], rising: each question's row in the file
     vectors: np.ndarray  # float32 [n, d], read-only
-    stems: (
-        np.ndarray
-    )  # int32 [words], the numbers of each question's stems, one after the other
+    # int32 [words], the numbers of each question's stems, one after the other
+    stems: np.ndarray
     lengths: np.ndarray  # int64 [n]: how many each question has
     lineage: object  # of one file, whose rows keep their questions
 
@@ -145,18 +142,17 @@ class State:
 
     def _extended(self, db: sqlite3.Connection, last: int, count: int) -> State:
         """With the `count` questions after a row, in the memory beyond the vectors where it suffices."""
-        (n, size), base = self.vectors.shape, self.vectors.base
+        n, size = self.vectors.shape
+        base = self.vectors.base
         if base is None or len(base) < n + count:
             base = np.empty((n + count + SPARE, size), np.float32)
             base[:n] = self.vectors
         rows: list[int] = []
         stems: list[bytes] = []
         query = "select row, stems, vector from encoded where row > ? order by row"
-        answer, memory, end = (
-            db.execute(query, (last,)),
-            memoryview(base).cast("B"),
-            4 * size * n,
-        )
+        answer = db.execute(query, (last,))
+        memory = memoryview(base).cast("B")
+        end = 4 * size * n
         try:
             while part := answer.fetchmany(AT_ONCE):
                 numbers, words, blobs = zip(*part)
@@ -273,7 +269,9 @@ def compared(
     stored = {
         i: (row, text, others) for row, i, _, text, others in rows_where(db, "id", ids)
     }
-    new, replaced, changed = [], [], []
+    new = []
+    replaced = []
+    changed = []
     for at, i in enumerate(ids):
         row, text, others = stored.get(i, (None, None, None))
         if text != questions[at]:
@@ -316,7 +314,8 @@ def insert(
         numbers = [int(i) for i in ids if i.isdecimal() and len(i) <= COUNTED_DIGITS]
         next_id = max([settings(db)["next_id"], *(number + 1 for number in numbers)])
         write_settings(db, next_id=next_id)
-    rows, texts = np.arange(len(ids)) + last_row(db) + 1, list(map(folded, questions))
+    rows = np.arange(len(ids)) + last_row(db) + 1
+    texts = list(map(folded, questions))
     entries = zip(rows.tolist(), ids, texts, questions, columns or repeat("{}"))
     db.executemany("insert into question values (?, ?, ?, ?, ?)", entries)
     words = stems_of(texts)

@@ -44,9 +44,8 @@ class Cut(NamedTuple):
 
     threshold: float
     weight: float = 0.0  # of local scaling, see `siamese.groups.local`
-    means: np.ndarray | None = (
-        None  # float32 [questions], its r; None where the weight is 0
-    )
+    # float32 [questions], its r; None where the weight is 0
+    means: np.ndarray | None = None
 
     @property
     def shifts(self) -> np.ndarray | None:
@@ -77,10 +76,8 @@ def snapshot(
     cut: Cut | None = None,
 ) -> Snapshot:
     """An index as it is, with the groups of `read_labels`, made to obey the answers, if there are any."""
-    entries, groups = (
-        [*map(entry, db.execute("select * from question order by row"))],
-        [],
-    )
+    entries = [*map(entry, db.execute("select * from question order by row"))]
+    groups = []
     if len(entries) != len(state.rows):
         raise sqlite3.DatabaseError("it has not a vector for each question")
     if labels is not None:
@@ -113,7 +110,8 @@ def read_labels(
     were made with another threshold than one that is not None.
     """
     stored = settings(db)["grouping"]
-    cut, weight = stored["threshold"], stored["weight"]
+    cut = stored["threshold"]
+    weight = stored["weight"]
     if threshold is not None and (threshold, 0.0) != (cut, weight):
         how = f"threshold {cut}" + f" and local scaling with weight {weight:g}" * bool(
             weight
@@ -154,7 +152,8 @@ def write_labels(
 ) -> None:
     """Replaces the groups, but for the questions of `state` that are gone `now`."""
     live = np.isin(state.rows, now.rows)
-    rows, labels = state.rows[live], labels[live]
+    rows = state.rows[live]
+    labels = labels[live]
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     several = np.bincount(inverse)[inverse] > 1
     values = zip(rows[several].tolist(), rows[first][inverse][several].tolist())
@@ -188,7 +187,9 @@ def extend(
     knows stay alone. With local scaling each new question gets its r, and those that
     are there keep theirs until the groups are made again.
     """
-    grouping, rows, vectors = facts.get("grouping"), state.rows, state.vectors
+    grouping = facts.get("grouping")
+    rows = state.rows
+    vectors = state.vectors
     n = int(np.searchsorted(rows, grouping["last"], "right")) if grouping else len(rows)
     if n == len(rows):
         return facts
@@ -254,7 +255,8 @@ def answered_places(
     Both are int64 [pairs, 2]. The questions of one answered text are the same.
     """
     first: dict[str, int] = {}
-    same, different = [], []
+    same = []
+    different = []
     for text, row in db.execute(ANSWERED_ROWS):
         if first.setdefault(text, row) != row:
             same.append((first[text], row))

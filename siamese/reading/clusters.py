@@ -77,9 +77,8 @@ class Clusters(NamedTuple):
     cluster1: np.ndarray  # int64 [pairs]: the cluster of each pair's first question
     cluster2: np.ndarray  # likewise of the second ones
     sizes: np.ndarray  # int64 [clusters]: their questions, 1 for one without duplicates
-    conflict_rows: (
-        np.ndarray
-    )  # int64: the pairs labelled non-duplicate within one cluster
+    # int64: the pairs labelled non-duplicate within one cluster
+    conflict_rows: np.ndarray
 
 
 def clusters(pairs: Any) -> Clusters:
@@ -181,9 +180,8 @@ def cluster_split(
         raise ArgumentError(f"{what}, not {fractions!r}.")
     seed = whole_number(seed, "seed", 0)
     questions, numbers = number_questions(pairs.question1, pairs.question2)
-    group = question_groups(questions, numbers, as_models_read)[
-        numbers[:, 0]
-    ]  # [pairs]
+    group_of = question_groups(questions, numbers, as_models_read)  # [questions]
+    group = group_of[numbers[:, 0]]  # [pairs]
     sizes = np.bincount(group)  # [groups], in pairs
     if len(sizes) < len(shares):
         raise DataError(

@@ -130,9 +130,8 @@ class HeaderCheck:
         cells = set(here)
         names = cells.intersection(self.names)
         others = cells - names
-        if (
-            others <= self.known
-        ):  # Two words of a glossary ("question", "Frage") are no header.
+        # Two words of a glossary ("question", "Frage") are no header.
+        if others <= self.known:
             return len(cells) > 1 and (
                 bool(names) or any(name.endswith("id") for name in cells)
             )

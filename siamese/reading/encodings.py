@@ -135,9 +135,8 @@ class Text(io.TextIOWrapper):
         if not self.refuses_bad_rows:
             return problem
         if self._advice is None:
-            plain = (
-                "utf-8" if self.encoding == "utf-8-sig" else self.encoding
-            )  # without a mark
+            # without a mark
+            plain = "utf-8" if self.encoding == "utf-8-sig" else self.encoding
             raw = line.encode(plain, "surrogateescape")
             self._advice = advice(self.path, raw, self.encoding)
         return f"{problem} {self._advice}"

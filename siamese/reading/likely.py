@@ -119,9 +119,8 @@ def likely_encoding(content: bytes) -> str | None:
             points = _share(others, good) if kana else 0.0
         else:
             points = _share(text, good)
-            points *= (
-                0.5 if encoding == "cp874" else 1
-            )  # All bytes are Thai letters in it.
+            # All bytes are Thai letters in it.
+            points *= 0.5 if encoding == "cp874" else 1
         if points > best[0] + 1e-9:
             best = (points, encoding)
     return best[1]

@@ -84,12 +84,14 @@ class QuestionPairs:
             text_list(side, "QuestionPairs")
             for side in (self.question1, self.question2)
         )
-        labels, n = np.asarray(self.is_duplicate), len(one)
+        labels = np.asarray(self.is_duplicate)
+        n = len(one)
         if labels.ndim != 1 or (
             labels.dtype != bool and not {*labels.tolist()} <= {0, 1}
         ):
             raise DataError("is_duplicate holds labels other than 0 and 1.")
-        rows, ids = cast(Any, self.row_numbers), cast(Any, self.ids)
+        rows = cast(Any, self.row_numbers)
+        ids = cast(Any, self.ids)
         rows = range(n) if rows is None else rows
         ids = as_list(rows if ids is None else ids, "ids must be a list")
         columns: Any = one, two, labels.astype(bool), ids, np.asarray(rows, np.int64)
@@ -367,14 +369,16 @@ def split(
             min(MOST_TEST_ROWS, total - train_rows) if test_rows is None else test_rows
         )
         train, test = pairs.split_rows(train_rows, rest)
-        n, m = len(train), len(test)
+        n = len(train)
+        m = len(test)
         if by_cluster:
             draw = np.random.default_rng(_SEED)
             parts = pairs.split_by_cluster((1 - m / len(pairs), m / len(pairs)), _SEED)
             train, test = (part.select(draw.permutation(len(part))) for part in parts)
             train = train.rows(0, train_rows)
         else:  # as many pairs as these rows have
-            train, test = pairs.select(order[:n]), pairs.select(order[n : n + m])
+            train = pairs.select(order[:n])
+            test = pairs.select(order[n : n + m])
     check_both_labels(test, "The test pairs")
     return train, test
 

@@ -114,7 +114,8 @@ def read_questions(
                 rows, parts, key, is_likely, keep_repeated, known_repeated
             )
         else:
-            entries, left_out = _pair_entries(rows), Repeated()
+            entries = _pair_entries(rows)
+            left_out = Repeated()
     report = rows.report
     if not report.rows:
         raise DataError(f"{report.path} has no rows.")
@@ -146,9 +147,8 @@ def read_ids(
         key = rows.column(id_column or usual or "id")
         ids = []
         for line, _, row in rows:
-            if own := re.sub(
-                '^"(.*)"$', r"\1", id_text(row.get(key))
-            ):  # as a spreadsheet saves it
+            # as a spreadsheet saves it
+            if own := re.sub('^"(.*)"$', r"\1", id_text(row.get(key))):
                 ids.append(own)
             elif not rows.is_plain:
                 rows.report.bad_row(line, f"no {key}.")
@@ -177,9 +177,8 @@ class Entries:
 
     texts: list[str] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
-    others: list[dict[str, Any] | None] = field(
-        default_factory=list
-    )  # the other columns
+    # the other columns
+    others: list[dict[str, Any] | None] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)  # the data rows
     compared: list[str] = field(default_factory=list)  # what is compared of each
 
@@ -331,9 +330,8 @@ def _question_parts(rows: Rows, column: str | None) -> tuple[str, Parts | None]:
     if rows.is_plain:
         return "each line", Parts(header)
     names = question_columns(header)
-    if len(names) == 1 and is_named(
-        names[0], ("text",)
-    ):  # Beside a subject it is the body.
+    # Beside a subject it is the body.
+    if len(names) == 1 and is_named(names[0], ("text",)):
         names = [*columns_named(SUBJECT_NAMES, header)[:1], *names]
         bodies = names[1:]
     elif len(names) == 1 and is_named(names[0], TITLE_NAMES):

@@ -28,14 +28,12 @@ class ReadReport:
     """The rows of a file that were left out; printing it gives a few lines of text."""
 
     path: str  # the file
-    bad_rows: str = (
-        "refuse"  # the file for a row that cannot be read, or 'skip' the row
-    )
+    # the file for a row that cannot be read, or 'skip' the row
+    bad_rows: str = "refuse"
     unit: str = "line"  # what the numbers count from 1, or 'row' of a table
     delimiter: str = ","  # between the cells of a text; of other formats a comma
-    columns: list[str] = field(
-        default_factory=list
-    )  # their names, as the file has them
+    # their names, as the file has them
+    columns: list[str] = field(default_factory=list)
     rows: int = 0  # data rows read so far
     # A key of `KINDS` -> the lines of its rows, at most the first `MOST_LINES`; and how
     # many they are.

@@ -49,12 +49,10 @@ from siamese.reading.tables import (
 from siamese.text.cleaning import cleaned
 from siamese.text.names import columns_named, normal_name
 
-LONGEST_LINE = (
-    16 << 20
-)  # characters; a longer line, or cell of a workbook, would fill the memory
-LARGEST_WORKBOOK = (
-    1 << 30
-)  # bytes of a Parquet or Excel file that comes gzipped or through a pipe
+# characters; a longer line, or cell of a workbook, would fill the memory
+LONGEST_LINE = 16 << 20
+# bytes of a Parquet or Excel file that comes gzipped or through a pipe
+LARGEST_WORKBOOK = 1 << 30
 MOST_ROWS = 10 << 20  # of a file; a million vectors of the encoder `use` take 2 GB
 MOST_TIMES_READ = 20  # of a line of CSV inside of bad rows
 HEAD_LINES = 50  # lines by which a table without known names is told from plain text
@@ -85,13 +83,11 @@ _NO_HEADER = {  # what a first line may be -> what it is, and what to do
     r'"?sep\s*+=."?\s*+$': "a note for Excel alone. Delete this line; the header must be the first.",
     r'\[\s*+([\[{"]|$)': "a JSON array. Write one JSON object on each line, as jq -c '.[]' does.",
 }  # fmt: skip
-_ODD = re.compile(
-    "[\0\udc80-\udcff]"
-)  # NUL, and what surrogateescape makes of a wrong byte
+# NUL, and what surrogateescape makes of a wrong byte
+_ODD = re.compile("[\0\udc80-\udcff]")
 
-Lines = Iterator[
-    tuple[int, str]
-]  # the lines of a text, counted from 1, with their ends
+# the lines of a text, counted from 1, with their ends
+Lines = Iterator[tuple[int, str]]
 # The row's line, its cells (a dict, or a list as long as the header; None of a blank
 # line), and why it cannot be read.
 Row = tuple[int, Any, str | None]
@@ -111,12 +107,12 @@ class Rows:
     source: Iterator[Row]
     where: str  # the file and the line of its header, for messages
     known: set[str]  # the names that the columns may have, as they are compared
-    is_plain: bool = (
-        False  # no table: the one column, called as the first line, holds the lines
-    )
+    # no table: the one column, called as the first line, holds the lines
+    is_plain: bool = False
 
     def __iter__(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
-        report, header = self.report, self.header
+        report = self.report
+        header = self.header
         report.columns = header
         check = HeaderCheck([] if self.is_plain else header, self.known)
         places: defaultdict[str, list[int]] = defaultdict(list)
@@ -206,9 +202,8 @@ class Rows:
                 self.report.bad_row(line, others[0])
                 return ""
             text = " ".join(cell for _, cell in cells if cell.strip())
-        text = (
-            " ".join(cleaned(text).split()[:words]) if words else text
-        )  # words without markup
+        # words without markup
+        text = " ".join(cleaned(text).split()[:words]) if words else text
         if not text.strip():
             self.report.add("empty", [line])
             return ""
@@ -325,7 +320,8 @@ def _recognised(
     file: Any, report: ReadReport, known: set[str], encoding: str | None
 ) -> Rows:
     """Finds the format of a binary file that has `peek`, and its header."""
-    name, head = report.path, file.peek(4096)
+    name = report.path
+    head = file.peek(4096)
     if zipped := head.startswith(b"\x1f\x8b"):
         file = io.BufferedReader(gzip.GzipFile(fileobj=file))
         head = file.peek(4096)
@@ -507,20 +503,21 @@ def _delimited_rows(lines: Lines, mark: str, source: encodings.Text) -> Iterator
             texts(), delimiter=mark, strict=True, skipinitialspace=True
         )
         try:
-            cells, error = next(reader, None), None
+            cells = next(reader, None)
+            error = None
         except csv.Error as csv_error:
-            cells, error, reader = [], csv_error, None
+            cells = []
+            error = csv_error
+            reader = None
         if not row:
             return
-        cells, text = (
-            cells or [""],
-            row[0][1] if len(row) == 1 else "".join(t for _, t in row),
-        )
-        if (
-            len(cells) != len(header) != 1 and not text.strip()
-        ):  # A blank line is no row.
+        cells = cells or [""]
+        text = row[0][1] if len(row) == 1 else "".join(t for _, t in row)
+        # A blank line is no row.
+        if len(cells) != len(header) != 1 and not text.strip():
             continue
-        header, problem = header or cells, _odd(text, source)
+        header = header or cells
+        problem = _odd(text, source)
         if error or len(cells) != len(header):
             problem = problem or _problem(text, cells, header, error)
             for line in reversed(row[1:]):

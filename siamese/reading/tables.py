@@ -60,9 +60,8 @@ def _python_size(column: Any) -> int:
     """About how many bytes the values of a column of pyarrow take in Python."""
     import pyarrow
 
-    each = (
-        8 if pyarrow.types.is_nested(column.type) else 1
-    )  # A number of a list takes some 32.
+    # A number of a list takes some 32.
+    each = 8 if pyarrow.types.is_nested(column.type) else 1
     return 64 * len(column) + each * column.nbytes
 
 
@@ -124,9 +123,8 @@ def sheets_of(file: BinaryIO, name: str) -> tuple[list[str], list[sheets.Row]]:
         if reading.stdin is not None:
             with contextlib.suppress(BrokenPipeError), reading.stdin:
                 reading.stdin.write(file.read())
-        with contextlib.suppress(
-            EOFError, pickle.UnpicklingError
-        ):  # It may have been stopped.
+        # It may have been stopped.
+        with contextlib.suppress(EOFError, pickle.UnpicklingError):
             while True:
                 parts.append(pickle.load(output))
         reading.wait()
@@ -157,10 +155,8 @@ def memory_table(table: Any, name: str) -> Table:
     index: Any = getattr(table, "index", None)
     for at, level in enumerate(getattr(index, "names", ())):
         if level is not None and str(level) not in names:
-            names, columns = (
-                [*names, str(level)],
-                [*columns, index.get_level_values(at).to_list()],
-            )
+            names = [*names, str(level)]
+            columns = [*columns, index.get_level_values(at).to_list()]
     rows = (
         [None if _is_missing(value) else value for value in row]
         for row in zip(*columns)

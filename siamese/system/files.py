@@ -92,15 +92,13 @@ def open_atomically(
             yield file
             file.flush()
             os.fsync(file.fileno())
-            if (
-                not fcntl
-            ):  # Windows renames no open file; the other writers wait for another one.
+            # Windows renames no open file; the other writers wait for another one.
+            if not fcntl:
                 file.close()
             if overwrite or not _linked(temporary, target, path):
                 os.replace(temporary, target)
-            with suppress(
-                OSError
-            ):  # The rename outlives a power cut; some network drives refuse.
+            # The rename outlives a power cut; some network drives refuse.
+            with suppress(OSError):
                 directory = os.open(target.parent, os.O_RDONLY)
                 try:
                     os.fsync(directory)
@@ -123,9 +121,8 @@ def _linked(temporary: Path, target: Path, path: os.PathLike | str) -> bool:
             os.link(temporary, target)
         except FileExistsError:
             raise
-        except (
-            OSError
-        ):  # A file system without links: the name is taken by an empty file.
+        except OSError:
+            # A file system without links: the name is taken by an empty file.
             os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
             return False
     except FileExistsError:
@@ -148,9 +145,8 @@ def _locked(path: Path) -> Iterator[BinaryIO]:
         try:
             yield file
         finally:
-            with suppress(
-                OSError
-            ):  # What was buffered may not fit the disk; it is discarded.
+            # What was buffered may not fit the disk; it is discarded.
+            with suppress(OSError):
                 file.close()
 
 
@@ -209,10 +205,8 @@ def lock_run(directory: str | os.PathLike) -> Iterator[None]:
                 "directory."
             ) from None
         except OSError as error:
-            if error.errno not in (
-                errno.ENOLCK,
-                errno.ENOTSUP,
-            ):  # A file system without locks.
+            # A file system without locks.
+            if error.errno not in (errno.ENOLCK, errno.ENOTSUP):
                 raise
     try:
         yield

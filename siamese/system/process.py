@@ -169,7 +169,8 @@ def keeping_generators() -> Iterator[None]:
     Trax draws a number from `random` for each layer that is made, and its Loop seeds
     both generators: a learner's ``random.seed(34)`` would not survive making a model.
     """
-    python, numpy = random.getstate(), np.random.get_state()
+    python = random.getstate()
+    numpy = np.random.get_state()
     try:
         yield
     finally:

@@ -10,9 +10,8 @@ from collections import defaultdict
 from itertools import chain
 from typing import Literal
 
-LONGEST_TEXT = (
-    1 << 18
-)  # characters of a text with its tags; no model reads those after them
+# characters of a text with its tags; no model reads those after them
+LONGEST_TEXT = 1 << 18
 
 # These patterns meet the texts of strangers, so their time must grow with the text's
 # length alone. Where two repetitions could share characters, the first is possessive
@@ -26,9 +25,8 @@ _INVISIBLE = re.compile(
     "\x1b\\[[\\d;]*+[A-Za-z]|[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffc\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-_BREAK = re.compile(
-    "[\x0b\x1c-\x1f\x85\u2800]|_x000D_"
-)  # as Word and Excel break lines: a blank
+# as Word and Excel break lines: a blank
+_BREAK = re.compile("[\x0b\x1c-\x1f\x85\u2800]|_x000D_")
 _ENTITY = re.compile(
     r"&(?:amp;)*(#\d{1,7};|#[xX][0-9a-fA-F]{1,6};|[a-zA-Z][a-zA-Z0-9]{1,31};)"
 )
@@ -82,9 +80,8 @@ _THANKS = re.compile(
 _LONGEST_THANKS = 100  # characters
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 _MANY = 30  # accents of one letter; no language writes so many
-_FOREIGN = re.compile(
-    f"[^\x00-\u02ff\u2000-\u206f]{{{_MANY}}}"
-)  # What has none has no such run.
+# What has none has no such run.
+_FOREIGN = re.compile(f"[^\x00-\u02ff\u2000-\u206f]{{{_MANY}}}")
 _SHORT = 1_000  # characters, of which it does not matter how many are accents
 _STRAIGHT = str.maketrans(
     {
@@ -157,10 +154,9 @@ def normalized(text: str, form: Form) -> str:
 @functools.cache
 def _long_run(form: Form) -> re.Pattern[str]:
     """A long run of characters that are accents, or decompose into accents."""
+    # All of them are among these.
     accents = (
-        chr(code)
-        for code in range(0x300, 0x20000)  # All of them are among these.
-        if _class_in(chr(code), form)
+        chr(code) for code in range(0x300, 0x20000) if _class_in(chr(code), form)
     )
     return re.compile(f"[{''.join(accents)}]{{{_MANY},}}+")
 

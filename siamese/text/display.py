@@ -48,9 +48,8 @@ def excel_cell(value: Any) -> Any:
 def csv_line(cells: Iterable[Any], delimiter: str = ",") -> str:
     """A record of CSV without a line end."""
     out = io.StringIO()
-    csv.writer(out, delimiter=delimiter).writerow(
-        cells
-    )  # It quotes a cell with a line break.
+    # It quotes a cell with a line break.
+    csv.writer(out, delimiter=delimiter).writerow(cells)
     return out.getvalue()[:-2].encode("utf-8", "replace").decode()
 
 

@@ -16,11 +16,8 @@ def arrow_values(column: Any) -> list:
     """The values of a column of pyarrow; a time that Python lacks (beyond the year 9999) as text."""
     try:
         return column.to_pylist()
-    except (
-        ArithmeticError,
-        ValueError,
-        LookupError,
-    ):  # One of pytz for an unknown time zone, too.
+    # LookupError: one of pytz for an unknown time zone.
+    except (ArithmeticError, ValueError, LookupError):
         return list(map(arrow_value, column))
 
 
@@ -44,9 +41,8 @@ def arrow_value(scalar: Any) -> Any:
         if not pyarrow.types.is_temporal(kind):
             raise
     zone = ""
-    if (
-        pyarrow.types.is_timestamp(kind) and kind.tz
-    ):  # in UTC: its time zone may be unknown
+    # in UTC: its time zone may be unknown
+    if pyarrow.types.is_timestamp(kind) and kind.tz:
         scalar = scalar.cast(pyarrow.timestamp(kind.unit))
         zone = "Z"
     text = str(scalar.cast(pyarrow.string()))

@@ -116,9 +116,8 @@ def _own_lines(lines: Sequence[str]) -> list[str]:
             continue
         is_signature = line in SIGNATURE_MARKS or _RULE.fullmatch(line)
         if has_text and (is_signature or _signs_off(phrase, lines, at)):
-            if line == "---" and not _is_signature(
-                lines, at + 1
-            ):  # a rule between two parts
+            # a rule between two parts
+            if line == "---" and not _is_signature(lines, at + 1):
                 own.append(lines[at])
                 at += 1
                 continue

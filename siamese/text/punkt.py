@@ -32,7 +32,8 @@ def provide_punkt(nltk: Any) -> None:
             if lang != "english":
                 raise
             learned = importlib.import_module("punkt").load_model(lang)
-            self._lang, self._params = lang, punkt.PunktParameters()
+            self._lang = lang
+            self._params = punkt.PunktParameters()
             for name in ("abbrev_types", "collocations", "sent_starters"):
                 setattr(self._params, name, set(getattr(learned, name)))
             # A Counter does not grow, as NLTK's defaultdict does by every word that it

@@ -32,9 +32,8 @@ MARKS_AFTER = (" - ", " – ", " | ", " · ", " « ")  # before a name at a titl
 class Repeated:
     """What is left out of the texts of a list before they are compared; all by keys, digits masked."""
 
-    lines: dict[str, int] = field(
-        default_factory=dict
-    )  # each with the number of texts that have it
+    # each with the number of texts that have it
+    lines: dict[str, int] = field(default_factory=dict)
     before: dict[str, int] = field(default_factory=dict)  # tags at the start of titles
     after: dict[str, int] = field(default_factory=dict)  # and at their end
 
@@ -60,7 +59,8 @@ class Repeated:
         return rest
 
     def _without_tags(self, text: str) -> str:
-        start, end = 0, len(text)
+        start = 0
+        end = len(text)
         for key, stop in tags_before(text) if self.before else ():
             if key not in self.before:
                 break

@@ -19,7 +19,8 @@ from siamese.text.cleaning import folded as _folded
 from siamese.text.lists import text_list
 from siamese.text.tokenizer import UNKNOWN_ID, word_ids, word_tokenize
 
-PAD, PAD_ID = "<PAD>", 1
+PAD = "<PAD>"
+PAD_ID = 1
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,7 +75,8 @@ class Vocabulary(Mapping):
         `options` are those of `from_counts`. ArgumentError where the two sides differ
         in length, or a question is text, not tokens.
         """
-        tokens1, tokens2 = list(tokens1), list(tokens2)
+        tokens1 = list(tokens1)
+        tokens2 = list(tokens2)
         if len(tokens1) != len(tokens2):
             sizes = f"{len(tokens1)} questions and tokens2 {len(tokens2)}"
             raise ArgumentError(f"tokens1 holds {sizes}; a pair needs one of each.")

@@ -20,9 +20,8 @@ from siamese.text.cleaning import (
 from siamese.text.mail import without_mail
 from siamese.text.phrases import NO_PROJECTS, QUESTION_STARTS
 
-LONGEST_QUESTION = (
-    500  # characters; what comes later says nothing about marks before it
-)
+# characters; what comes later says nothing about marks before it
+LONGEST_QUESTION = 500
 LEAST_LINES = 3  # of a text with a block
 LEAST_WORDS = 3  # beside it
 LAYERS = 6  # marks in marks that are undone, such as "# **[SUP-1] ...**"
