@@ -82,14 +82,15 @@ def pair_scores(
     """
     batch_size = whole_number(batch_size, "batch_size", 1)
     pad = _padding_id(vocab)
-    if (
-        data_generator is generator.data_generator
-    ):  # Another may take other rows than token ids.
-        Q1, Q2 = token_rows(Q1, "test_Q1"), token_rows(Q2, "test_Q2")
+    # Another generator may take other rows than token ids.
+    if data_generator is generator.data_generator:
+        Q1 = token_rows(Q1, "test_Q1")
+        Q2 = token_rows(Q2, "test_Q2")
     check_pairs(Q1, Q2, "test_Q1", "test_Q2")
     scores = []
     for start in range(0, len(Q1), batch_size):
-        part1, part2 = Q1[start : start + batch_size], Q2[start : start + batch_size]
+        part1 = Q1[start : start + batch_size]
+        part2 = Q2[start : start + batch_size]
         batches = data_generator(part1, part2, batch_size, pad, shuffle=False)
         scores.append(_row_products(model, next(iter(batches), None), len(part1)))
     return np.concatenate(scores)
@@ -112,7 +113,8 @@ def predict(
     """
     _padding_id(vocab)
     threshold = as_number(threshold, "threshold")
-    Q1, Q2 = ([word_ids(word_tokenize(text), vocab)] for text in (question1, question2))
+    Q1 = [word_ids(word_tokenize(question1), vocab)]
+    Q2 = [word_ids(word_tokenize(question2), vocab)]
     for name, Q in (("question1", Q1), ("question2", Q2)):
         if not Q[0]:
             raise DataError(f"{name} has no words.")
@@ -141,9 +143,8 @@ def _vectors(model: Any, batch: tuple) -> Any:
     if jax.tree.leaves(model.state) or not jax.tree.leaves(model.weights):
         return model(batch)
     if model not in _COMPILED:
-        layer: Any = weakref.ref(
-            model
-        )  # A strong one would keep every model alive for ever.
+        # A strong reference would keep every model alive for ever.
+        layer: Any = weakref.ref(model)
         _COMPILED[model] = jax.jit(lambda *arguments: layer().pure_fn(*arguments)[0])
     return _COMPILED[model](batch, model.weights, model.state, model.rng)
 
@@ -173,9 +174,8 @@ def _row_products(model: Any, batch: Any, rows: int) -> np.ndarray:
 
 
 def _padding_id(vocab: Mapping[str, int]) -> int:
-    pad = (
-        vocab.get("<PAD>") if hasattr(vocab, "get") else None
-    )  # adds nothing to a defaultdict
+    # Unlike vocab["<PAD>"], `get` adds nothing to a defaultdict.
+    pad = vocab.get("<PAD>") if hasattr(vocab, "get") else None
     if pad is None:
         raise ArgumentError(
             "vocab has no '<PAD>': it must map it to the padding id, 1 in the course."

@@ -37,16 +37,17 @@ def import_weights(
             f"{model.path} holds arrays of shapes {shapes}; the course's model has an embedding "
             "[words, d], an LSTM kernel [2 d, 4 d] and a bias [4 d]. It is another model."
         )
-    rows, (embedding, kernel, bias) = len(model.weights[0]), model.weights
+    embedding, kernel, bias = model.weights
+    rows = len(embedding)
     if not vocabulary.size - 1 <= rows <= vocabulary.size + unseen:
         raise CheckpointError(
             f"{model.path} has {rows:,} rows of words, and the vocabulary has {len(vocabulary):,} "
             f"words, <PAD> included, which needs {vocabulary.size - 1:,} to {vocabulary.size + unseen:,}. "
             "Give the vocabulary that the model was trained with, in its order."
         )
-    embedding = np.concatenate([embedding, embedding[-1:]])[: vocabulary.size]
+    extended = np.concatenate([embedding, embedding[-1:]])[: vocabulary.size]
     return DuplicateDetector(
-        {"embedding": embedding, "lstm/kernel": kernel, "lstm/bias": bias},
+        {"embedding": extended, "lstm/kernel": kernel, "lstm/bias": bias},
         vocabulary,
         LstmConfig(vocabulary.size, d),
         card={"imported_from": Path(model.path).name, "step": model.step, "rows": rows},
@@ -68,10 +69,8 @@ def read_vocabulary(path: str | os.PathLike) -> tuple[Vocabulary, int]:
         )
     try:
         ids = json.loads(content)
-        word_of, unseen = (
-            {number: word for word, number in ids.items()},
-            [*ids.values()].count(0),
-        )
+        word_of = {number: word for word, number in ids.items()}
+        unseen = [*ids.values()].count(0)
         words = [
             word_of[number] for number in range(PAD_ID, len(ids) - unseen + PAD_ID)
         ]

@@ -108,9 +108,8 @@ def TripletLoss(
     from trax import layers as tl
 
     loss = partial(TripletLossFn, margin=margin, closest=closest, reduction=reduction)
-    loss(
-        np.eye(2), np.eye(2)
-    )  # Wrong options are an error here, not in the middle of training.
+    # Wrong options are an error here, not in the middle of training.
+    loss(np.eye(2), np.eye(2))
     if false_negative_mask:
         return tl.Fn(
             "TripletLoss", lambda v1, v2, mask: loss(v1, v2, false_negative_mask=mask)

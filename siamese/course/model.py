@@ -56,9 +56,8 @@ def Siamese(
     one_of(mode, "mode", ("train", "eval", "predict"))
     one_of(lstm_bias, "lstm_bias", ("all_gates", "forget_gate"))
     tower = tl.Serial(
-        tl.Embedding(
-            vocab_size, d_model
-        ),  # [batch, length] -> [batch, length, d_model]
+        # [batch, length] -> [batch, length, d_model]
+        tl.Embedding(vocab_size, d_model),
         _lstm(d_model, lstm_bias),  # -> [batch, length, d_model]
         tl.Mean(axis=1),  # -> [batch, d_model]
         tl.Fn("Normalize", lambda x: l2_normalize(x)),
@@ -72,9 +71,8 @@ def _lstm(d_model: int, lstm_bias: str) -> Any:
     if lstm_bias == "forget_gate":
         cell = layer.sublayers[1].sublayer
         normal = cell._bias_initializer
-        gate = np.repeat(
-            np.array([0.0, 0.0, 1.0, 0.0], np.float32), d_model
-        )  # i, j, f, o
+        # The gates' order is i, j, f, o.
+        gate = np.repeat(np.array([0.0, 0.0, 1.0, 0.0], np.float32), d_model)
         cell._forget_bias = 0.0
         cell._bias_initializer = lambda shape, rng: normal(shape, rng) + gate
     return layer

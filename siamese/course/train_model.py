@@ -39,6 +39,39 @@ def _name_of(value: Any) -> str:
     return f"the function {name}" if name else type(value).__name__
 
 
+def _check_factory(name: str, factory: Any) -> None:
+    try:
+        # A layer, and TripletLossFn, need arguments.
+        inspect.signature(factory).bind()
+    except TypeError:
+        raise ArgumentError(
+            f"train_model calls {name}() to make it: pass the function {name} itself, or "
+            f"functools.partial({name}, ...), not {_name_of(factory)}."
+        ) from None
+
+
+def _check_generator(name: str, generator: Any) -> None:
+    if not hasattr(type(generator), "__next__"):
+        raise ArgumentError(
+            f"{name} must be an endless iterator of batches, such as data_generator(...), not "
+            f"{_name_of(generator)}."
+        )
+
+
+def _check_schedule(schedule: Any) -> None:
+    try:
+        # What makes a schedule needs other arguments.
+        inspect.signature(schedule).bind(1)
+    except TypeError:
+        what = f"a function of the step, not {_name_of(schedule)}"
+        raise ArgumentError(f"lr_schedule must be {what}.") from None
+
+
+def _check_layer(name: str, layer: Any) -> None:
+    if not isinstance(layer, trax.layers.Layer):
+        raise ArgumentError(f"{name}() must give a Trax layer, not {_name_of(layer)}.")
+
+
 @_also_with_the_schedule_third
 def train_model(
     Siamese: Callable[[], Any],
@@ -84,40 +117,19 @@ def train_model(
       >>> loop = train_model(small, TripletLoss, batches, batches, output_dir=None)
       Will not write evaluation metrics, because output_dir is None.
     """
-    factories: dict[str, Any] = {"Siamese": Siamese, "TripletLoss": TripletLoss}
-    for name, factory in factories.items():
-        try:
-            inspect.signature(
-                factory
-            ).bind()  # A layer, and TripletLossFn, need arguments.
-        except TypeError:
-            raise ArgumentError(
-                f"train_model calls {name}() to make it: pass the function {name} itself, or "
-                f"functools.partial({name}, ...), not {_name_of(factory)}."
-            ) from None
-    generators = {"train_generator": train_generator, "val_generator": val_generator}
-    for name, generator in generators.items():
-        if not hasattr(type(generator), "__next__"):
-            raise ArgumentError(
-                f"{name} must be an endless iterator of batches, such as data_generator(...), not "
-                f"{_name_of(generator)}."
-            )
     schedule = lr_schedule or trax.lr.warmup_and_rsqrt_decay(400, 0.01)
-    try:
-        inspect.signature(schedule).bind(
-            1
-        )  # What makes a schedule needs other arguments.
-    except TypeError:
-        what = f"a function of the step, not {_name_of(schedule)}"
-        raise ArgumentError(f"lr_schedule must be {what}.") from None
+    _check_factory("Siamese", Siamese)
+    _check_factory("TripletLoss", TripletLoss)
+    _check_generator("train_generator", train_generator)
+    _check_generator("val_generator", val_generator)
+    _check_schedule(schedule)
     with keeping_generators():
-        model, loss, metric = Siamese(), TripletLoss(), TripletLoss()
+        model = Siamese()
+        loss = TripletLoss()
+        metric = TripletLoss()
         optimizer = trax.optimizers.Adam(0.01)
-    for name, layer in {"Siamese": model, "TripletLoss": loss}.items():
-        if not isinstance(layer, trax.layers.Layer):
-            raise ArgumentError(
-                f"{name}() must give a Trax layer, not {_name_of(layer)}."
-            )
+    _check_layer("Siamese", model)
+    _check_layer("TripletLoss", loss)
     # Each task takes its sample batch from the generator: that draw is the caller's.
     train_task = training.TrainTask(
         labeled_data=train_generator,

@@ -58,21 +58,30 @@ Mark = tuple[float, str, str]  # points of 10, the first mistake, the check's te
 
 
 def grade_class(
-    folder: str | Path,  # with notebooks in it, however deep; or one notebook
-    out: str
-    | Path,  # folder for ``grades.csv`` and ``feedback/``, made where there is none
+    folder: str | Path,
+    out: str | Path,
     *,
-    seconds: float = 120.0,  # for a cell, and for the check of an exercise
-    gigabytes: float = 4.0,  # of memory, and of a file; 0 for no limit. Windows has no such limits
-    jobs: int = 1,  # so many are graded at a time
-    note: Callable[[str], None] = lambda text: None,  # called after each notebook
+    seconds: float = 120.0,
+    gigabytes: float = 4.0,
+    jobs: int = 1,
+    note: Callable[[str], None] = lambda text: None,
 ) -> list[dict[str, Any]]:
     """Grades all notebooks of a folder; row and feedback of each are on disk as soon as it has ended.
 
     A student is called as the folder below this one, or as the notebook where there is
     none. A second call grades the notebooks without a row, and those that have changed
-    since. It returns the rows of the table, sorted: name in `COLUMNS` -> cell, a text
-    in the rows of earlier calls.
+    since.
+
+    Args:
+      folder: with notebooks in it, however deep; or one notebook.
+      out: folder for ``grades.csv`` and ``feedback/``, made where there is none.
+      seconds: for a cell, and for the check of an exercise.
+      gigabytes: of memory, and of a file; 0 for no limit. Windows has no such limits.
+      jobs: so many notebooks are graded at a time.
+      note: called with one line after each notebook.
+
+    Returns:
+      The rows of the table, sorted: name in `COLUMNS` -> cell, a text in the rows of earlier calls.
 
     Raises:
       ArgumentError: no notebooks; or `out` has another table, or the marks of another folder.
@@ -84,14 +93,9 @@ def grade_class(
     paths = _notebooks(folder, top, note)
     gate = asyncio.Semaphore(jobs)
 
-    async def grade(path: Path) -> None:
-        try:
-            with explained(path, "read", DataError):
-                data = path.read_bytes()
-        except (
-            DataError
-        ) as error:  # The others are graded; a second call tries it again.
-            note(str(error))
+    async def grade(path: Path, gradebook: Gradebook) -> None:
+        data = _read(path, note)
+        if data is None:
             return
         name = path.relative_to(top)
         sha256 = hashlib.sha256(data).hexdigest()
@@ -103,15 +107,25 @@ def grade_class(
         gradebook.add(name, row | {"sha256": sha256}, page)
         note(f"{name}: {row['total']:g} of {row['out_of']:g}. {row['remarks'][:200]}")
 
-    async def grade_all() -> None:
-        await asyncio.gather(*map(grade, paths))
+    async def grade_all(gradebook: Gradebook) -> None:
+        await asyncio.gather(*(grade(path, gradebook) for path in paths))
 
     with lock_run(out):
         gradebook = Gradebook(Path(out), top)
         for path in paths:
             gradebook.check_page(path.relative_to(top))
-        asyncio.run(grade_all())
+        asyncio.run(grade_all(gradebook))
     return gradebook.sorted_rows()
+
+
+def _read(path: Path, note: Callable[[str], None]) -> bytes | None:
+    """A notebook's bytes; None, and a note, where it cannot be read: a second call tries it again."""
+    try:
+        with explained(path, "read", DataError):
+            return path.read_bytes()
+    except DataError as error:
+        note(str(error))
+        return None
 
 
 def _notebooks(folder: Path, top: Path, note: Callable[[str], None]) -> list[Path]:
@@ -298,19 +312,19 @@ def definitions(cells: Iterable[str]) -> list[str]:
         with contextlib.suppress(
             SyntaxError, ValueError, IndexError, RecursionError, MemoryError
         ):
-            tree = ast.parse(
-                TransformerManager().transform_cell(code)
-            )  # %magic becomes Python
+            python = TransformerManager().transform_cell(code)  # of %magic, too
+            tree = ast.parse(python)
             codes += [ast.unparse(node) for node in tree.body if _defines(node)]
     return codes
 
 
 def _defines(node: ast.stmt) -> bool:
-    if isinstance(node, ast.Assign) and isinstance(
-        node.value, ast.Constant | ast.Lambda
-    ):
-        return all(isinstance(target, ast.Name) for target in node.targets)
-    return isinstance(node, DEFINITIONS)
+    if isinstance(node, DEFINITIONS):
+        return True
+    if not isinstance(node, ast.Assign):
+        return False
+    is_simple = isinstance(node.value, ast.Constant | ast.Lambda)
+    return is_simple and all(isinstance(target, ast.Name) for target in node.targets)
 
 
 @contextlib.asynccontextmanager
@@ -326,8 +340,7 @@ async def _started(gigabytes: float) -> AsyncIterator[Kernel]:
         paths = os.pathsep.join(filter(None, sys.path))
         await manager.start_kernel(
             cwd=tempfile.mkdtemp(dir=folder),
-            # No start-up files of the teacher's, and no packages for a cell's `!pip
-            # install`.
+            # No start-up files of the teacher's, and no packages for a cell's `!pip install`.
             env={
                 **os.environ,
                 "IPYTHONDIR": folder,
@@ -352,9 +365,8 @@ async def _started(gigabytes: float) -> AsyncIterator[Kernel]:
 class Kernel(NotebookClient):
     """Runs code in a kernel; what it prints is dropped."""
 
-    lost = (
-        False  # whether it took too long, or ended Python: the kernel runs no more code
-    )
+    # Whether it took too long, or ended Python: the kernel runs no more code.
+    lost = False
     problem = ""  # that the last code had
 
     async def run(self, code: str, seconds: float) -> str:
@@ -371,9 +383,8 @@ class Kernel(NotebookClient):
             self.lost = True
             self.problem = f"it took more than {self.timeout} s"
         except DeadKernelError:
-            if (
-                asyncio.current_task().cancelling()
-            ):  # nbclient takes Ctrl-C for a dead kernel.
+            # nbclient takes Ctrl-C for a dead kernel.
+            if asyncio.current_task().cancelling():
                 raise asyncio.CancelledError from None
             self.lost = True
             self.problem = "it ended Python"
@@ -417,6 +428,5 @@ class Kernel(NotebookClient):
 
     def _keep_error(self, cell, cell_index, execute_reply) -> None:
         reply = execute_reply["content"]
-        self.problem = " ".join(f"{reply['ename']}: {reply['evalue']}".split())[
-            :300
-        ].rstrip(": ")
+        text = " ".join(f"{reply['ename']}: {reply['evalue']}".split())
+        self.problem = text[:300].rstrip(": ")

@@ -50,7 +50,8 @@ def fast_forward(model: Any) -> Any:
 
 def _forward_pair(model: Any, inputs: tuple) -> tuple:
     q1, q2, *_ = inputs
-    tower, (weights, _) = model.sublayers[0], model.weights
+    tower = model.sublayers[0]
+    weights, _ = model.weights
     if q1.shape != q2.shape:
         return tuple(
             tower.pure_fn(q, weights, tower.state, model.rng)[0] for q in (q1, q2)
@@ -63,7 +64,8 @@ def _forward_pair(model: Any, inputs: tuple) -> tuple:
 
 def _forward(tower: Any, config: LstmConfig, tokens: Any) -> Any:
     """The tower's vectors: a word's product with the kernel once, where few words fill the batch."""
-    weights, few = named(tower.weights), max(tokens.size // 8, 1)
+    weights = named(tower.weights)
+    few = max(tokens.size // 8, 1)
     ordered = jnp.sort(tokens, axis=None)
 
     def by_words(weights: dict) -> Any:

@@ -33,9 +33,8 @@ NUMBERS = np.typecodes["AllInteger"] + "?efdFD"  # The types that an array may h
 class CourseModel:
     """What a model file of Trax holds."""
 
-    weights: list[
-        np.ndarray
-    ]  # In Trax's order; empty parts and shared layers are left out.
+    # In Trax's order; empty parts and shared layers are left out.
+    weights: list[np.ndarray]
     step: int  # 0 where the file does not say.
     path: Path  # The ``.pkl.gz`` file.
 
@@ -56,10 +55,10 @@ def read_course_model(path: os.PathLike | str) -> CourseModel:
             f"{path} is not a saved Trax model: it has no 'flat_weights'. Give the model.pkl.gz of a "
             "training directory."
         )
-    weights, step = content["flat_weights"], content.get("step", 0)
-    if (
-        type(weights) is int
-    ):  # The compression level: the weights are in a file of their own.
+    weights = content["flat_weights"]
+    step = content.get("step", 0)
+    # The compression level: the weights are in a file of their own.
+    if type(weights) is int:
         name = f"{path.name.removesuffix('.pkl.gz')}.weights.npy.gz"
         weights = read_arrays(path.with_name(name))
     numbers = (np.ndarray, np.generic, int, float)

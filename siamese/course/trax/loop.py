@@ -16,8 +16,7 @@ from siamese.system.files import explained
 from siamese.system.process import StopSignals, keeping_generators
 
 logger = logging.getLogger("siamese")
-# The course's model starts collapsed; many a run leaves it only after hundreds of
-# steps.
+# The course's model starts collapsed; many a run leaves it only after hundreds of steps.
 COLLAPSE_STEPS = 600
 
 
@@ -33,7 +32,9 @@ class Loop(training.Loop):
 
     def __init__(self, model, task, **stock: Any):
         self._signals = StopSignals()
-        self._loss, self._collapsed, self._has_warned = np.nan, 0, False
+        self._loss = np.nan
+        self._collapsed = 0
+        self._has_warned = False
         with keeping_generators(), explained(stock.get("output_dir") or "", "read"):
             super().__init__(model, task, **stock)
         self._saved_step = self._step
@@ -85,20 +86,20 @@ class Loop(training.Loop):
         """Warns once where the loss has been that of equal vectors for `patience` steps."""
         equal, pairs = self._loss_of_equal_vectors
         if not abs(loss - equal) < 0.002 * abs(equal):
-            self._collapsed, self._has_warned = 0, False
+            self._collapsed = 0
+            self._has_warned = False
             return
         self._collapsed += steps
         if self._collapsed >= patience and not self._has_warned:
             self._has_warned = True
+            of_a_pair = f" ({loss / pairs:.3f} a pair)" if pairs > 1 else ""
             logger.warning(
                 "The loss is %.3f at step %d%s, that of equal vectors: all questions have nearly the same "
                 "vector (collapse). Train longer, or try lstm_bias='forget_gate', a smaller learning "
                 "rate, a longer warm-up or another seed.",
-                *(
-                    loss,
-                    self._step,
-                    f" ({loss / pairs:.3f} a pair)" if pairs > 1 else "",
-                ),
+                loss,
+                self._step,
+                of_a_pair,
             )
 
     @functools.cached_property

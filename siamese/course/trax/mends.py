@@ -35,9 +35,12 @@ class _NoEvents:
     """In place of Trax's writer of TensorBoard's event files: its methods do nothing."""
 
     def __init__(self, *_: Any, **__: Any):
-        self.scalar = self.image = self.text = self.flush = self.close = (
-            lambda *_, **__: None
-        )
+        pass
+
+    def _nothing(self, *_: Any, **__: Any) -> None:
+        pass
+
+    scalar = image = text = flush = close = _nothing
 
 
 @MENDS.append
@@ -130,9 +133,8 @@ def _name_a_generator_that_ended() -> None:
 @MENDS.append
 def _mend_tree_unflatten() -> None:
     """trax.fastmath.numpy.tree_unflatten: compares an array with (), and Loop could not resume."""
-    module = sys.modules[
-        "trax.fastmath.numpy"
-    ]  # As an attribute it is JAX's or NumPy's.
+    # As an attribute of the package it is JAX's or NumPy's.
+    module = sys.modules["trax.fastmath.numpy"]
     original = module.tree_unflatten
 
     def tree_unflatten(flat, tree, copy_from_tree=None):
@@ -140,8 +142,7 @@ def _mend_tree_unflatten() -> None:
             return flat[0], flat[1:]
         return original(flat, tree, copy_from_tree=copy_from_tree)
 
-    # The recursion inside the original looks its own name up in the module, and so
-    # finds ours.
+    # The recursion inside the original looks its name up in the module, and finds ours.
     module.tree_unflatten = fastmath.tree_unflatten = tree_unflatten
 
 
@@ -257,7 +258,8 @@ def _check_shapes(saved_arrays: Sequence, arrays: Sequence) -> None:
 @MENDS.append
 def _name_another_models_file() -> None:
     """Loop.load_checkpoint, Layer.init_from_file: named another model's file by a wall of shapes."""
-    unflatten, match = base.unflatten_weights_and_state, training._match_by_shape
+    unflatten = base.unflatten_weights_and_state
+    match = training._match_by_shape
 
     def unflatten_weights_and_state(
         flat_weights, flat_state, signature, weights_only=False
@@ -270,9 +272,9 @@ def _name_another_models_file() -> None:
             with redirect_stdout(io.StringIO()):  # a line for every array
                 return match(full, partial)
         except IndexError:
-            _check_shapes(
-                *([a for a in arrays if a is not None] for arrays in (partial, full))
-            )
+            saved = [array for array in partial if array is not None]
+            arrays = [array for array in full if array is not None]
+            _check_shapes(saved, arrays)
             raise
 
     base.unflatten_weights_and_state = unflatten_weights_and_state

@@ -113,8 +113,7 @@ check_data_generator = Exercise(
 
 # ---- A model and a generator that are passed ----
 
-# The vector of a question is chosen by its first token; the dot products are exact
-# numbers.
+# The vector of a question is chosen by its first token; the dot products are exact.
 _DIRECTIONS = np.zeros((16, 2), np.float32)
 _DIRECTIONS[2:8] = [[1, 0], [0.5, 0.8660254], [0, 1], [-1, 0], [0.8, 0.6], [0.6, 0.8]]
 
@@ -181,9 +180,8 @@ def _share(fn, n, batch_size, threshold, labels=int, pad=1):
     size = max(size for size, _, _ in log)
     fits = size in (batch_size, min(batch_size, n))
     require(fits, f"batches of {size}", "use the argument batch_size")
-    return (
-        share.reshape(()) if share.size == 1 else share
-    )  # [[0.7]], of np.dot(v1, v2.T)
+    # [[0.7]], of np.dot(v1, v2.T), is the number.
+    return share.reshape(()) if share.size == 1 else share
 
 
 def _questions(draw: np.random.Generator, n: int) -> list[list[int]]:
@@ -269,8 +267,7 @@ def _answer(
         options["data_generator"] = _recording(log)
         answer = fn(question1, question2, threshold, model, vocab, **options)
     array = np.asarray(answer)
-    # The course's own solution ends with np.dot(v1, v2.T) > threshold: [[True]] is one
-    # answer too.
+    # The course's own solution ends with np.dot(v1, v2.T) > threshold: [[True]] will do.
     if array.size != 1 or array.dtype != bool:
         call(lambda: 0 if answer is not None else None)
         form = f" of shape {array.shape}" if array.shape else ""

@@ -64,9 +64,8 @@ class Score:
     points: int  # cases passed
     out_of: int  # cases in all
     failures: tuple[Failure, ...] = ()  # in order
-    written: bool = (
-        True  # False where the function still has its blanks; it then has no points
-    )
+    # False where the function still has its blanks; it then has no points.
+    written: bool = True
     note: str = ""  # where an exercise has several right answers, the name of this one
 
     @property
@@ -124,19 +123,15 @@ class Exercise:
     name: str  # of the function, and of its section in the sheets
     table: list[Case]  # the cases in order, the plainest first
     _: KW_ONLY
-    variants: tuple[str, ...] = (
-        "",
-    )  # forms added to each mistake's: what often stands beside it
+    # Forms added to each mistake's: what often stands beside it.
+    variants: tuple[str, ...] = ("",)
     scope: Mapping[str, Any] = field(default_factory=dict)  # names that forms use
-    # (Function, *arguments, **options) -> the result of a case: numbers, text, or a
-    # list.
+    # (Function, *arguments, **options) -> the result of a case: numbers, text, a list.
     observe: Callable = call
-    trace: Callable | None = (
-        None  # function -> what is compared in place of its results
-    )
-    seconds: float = (
-        30.0  # the most that all cases may take: JAX compiles each operation
-    )
+    # Function -> what is compared in place of its results.
+    trace: Callable | None = None
+    # The most that all cases may take: JAX compiles each operation.
+    seconds: float = 30.0
     stays: bool = True  # whether the arguments must stay as they are; a case of its own
 
     def __post_init__(self):
@@ -215,8 +210,7 @@ class Exercise:
         except (KeyboardInterrupt, TooSlow):
             raise
         except BaseException as error:
-            # The text of an error of Trax's layers is a whole traceback; the error
-            # itself is inside.
+            # The text of an error of Trax's layers is a whole traceback; it is inside.
             while (
                 type(error).__name__ == "LayerError" and error.__context__ is not None
             ):
@@ -285,9 +279,8 @@ class Exercise:
             failures.append(self._changed(place, with_hint=False))
         elif place is not None:
             failures.insert(0, self._changed(place, with_hint=True))
-        elif self.stays and len(wrong) == len(
-            self.table
-        ):  # No points for doing nothing right.
+        elif self.stays and len(wrong) == len(self.table):
+            # No points for doing nothing right.
             failures.append(Failure(STAYS, "the same as before", "no result is right"))
         return tuple(failures), answer if len(wrong) < len(results) / 2 else ""
 

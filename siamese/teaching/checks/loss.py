@@ -61,9 +61,8 @@ def _loss(fn, v1, v2, how="", **options):
         v2 = v2.astype(np.float64)
     if how == "slope":
         turn = np.zeros_like(v1, dtype=np.float64)
-        turn[1] = (
-            np.eye(v1.shape[1])[2] - v1[1, 2] * v1[1]
-        )  # its length stays 1 to first order
+        # The row's length stays 1 to first order.
+        turn[1] = np.eye(v1.shape[1])[2] - v1[1, 2] * v1[1]
         if is_learner:
             _, gradient = _compiled(fn)
             slope = (np.asarray(gradient) * turn).sum()

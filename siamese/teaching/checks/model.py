@@ -54,9 +54,9 @@ def _built(fn, **sizes):
 
     model = fn(**sizes)
     if not isinstance(model, tl.Layer):
-        what = (
-            "None" if model is None else f"{type(model).__name__}: {show(str(model))}"
-        )
+        what = f"{type(model).__name__}: {show(str(model))}"
+        if model is None:
+            what = "None"
         raise Fault(what, "return the model: a Trax layer")
     if (model.n_in, model.n_out) != (2, 2):
         hint = (
@@ -102,9 +102,8 @@ def _returning(layer) -> None:
             return output
         # The learner's function is in the closure of Trax's own.
         cells = [cell.cell_contents for cell in function.__closure__ or ()]
-        code = next(
-            (cell for cell in cells if inspect.isfunction(cell)), function
-        ).__code__
+        functions = [cell for cell in cells if inspect.isfunction(cell)]
+        code = (functions or [function])[0].__code__
         line = linecache.getline(code.co_filename, code.co_firstlineno).strip()
         raise Fault(
             f"the layer {layer.name} returns None\nin line {code.co_firstlineno}: {line}",
@@ -240,47 +239,23 @@ def _small_loss():
 
 def _source(task) -> str:
     """Which of the two generators a task's batches come from."""
-    return (
-        "train_generator"
-        if np.isin(task.sample_batch[0], _TRAIN).all()
-        else "val_generator"
-    )
+    is_training = np.isin(task.sample_batch[0], _TRAIN).all()
+    return "train_generator" if is_training else "val_generator"
 
 
 @lru_cache(1)  # for all cases
 def _loop(fn) -> dict[str, str]:
     """Case -> what the learner's training loop shows, in words."""
-    from trax import lr
-    from trax.supervised import training
-
-    parts = [_small_model, _small_loss, _batches(_TRAIN), _batches(_VALID)]
-    if [*inspect.signature(fn.fn).parameters][2:3] == [
-        "lr_schedule"
-    ]:  # the notebook of 2020
-        parts.insert(2, lr.warmup_and_rsqrt_decay(400, 0.01))
     with tempfile.TemporaryDirectory(prefix="check-") as folder:
         output_dir = os.path.join(folder, "run")
-        loop = fn.fn(*parts, output_dir)
-        require(
-            loop is not None,
-            "None",
-            "like loop.run(), it gives nothing: is `return` missing?",
-        )
-        hint = "return the training.Loop itself, made of the tasks"
-        require(isinstance(loop, training.Loop), type(loop).__name__, hint)
-        hint = "the caller runs the loop: return it without run()"
-        require(not loop.step, f"step {loop.step}", hint)
+        loop = _returned_loop(fn.fn, output_dir)
         in_output_dir = os.path.abspath(loop.output_dir or "None") == output_dir
     task = loop.tasks[0]
-    eval_tasks = loop.eval_tasks or []
-    steps = np.array([1, 100, 400, 1600, 6400])
-    rates = [float(task.learning_rate(int(step))) for step in steps]
-    shares = rates / (0.01 * np.minimum(steps / 400, np.sqrt(400 / steps)))
     embedding = max(np.shape(leaf.weights) for leaf in _leaves(loop.model))
     optimizer = task.optimizer
     metrics = [
         f"{_source(eval_task)} with {metric.name}"
-        for eval_task in eval_tasks
+        for eval_task in loop.eval_tasks or []
         for metric in eval_task.metrics
     ]
     facts = (
@@ -290,9 +265,36 @@ def _loop(fn) -> dict[str, str]:
         ", ".join(metrics),
         f"{type(optimizer).__name__}({optimizer.opt_params['learning_rate']:.4g})",
         "output_dir" if in_output_dir else str(loop.output_dir),
-        f"times {', '.join(f'{share:.1f}' for share in shares)} of what is asked for",
+        _learning_rates(task),
     )
     return dict(zip(_FACTS, facts))
+
+
+def _returned_loop(train_model, output_dir: str):
+    """What the learner's function returns for small parts; Fault where it is no loop at step 0."""
+    from trax import lr
+    from trax.supervised import training
+
+    parts = [_small_model, _small_loss, _batches(_TRAIN), _batches(_VALID)]
+    third = [*inspect.signature(train_model).parameters][2:3]
+    if third == ["lr_schedule"]:  # the notebook of 2020
+        parts.insert(2, lr.warmup_and_rsqrt_decay(400, 0.01))
+    loop = train_model(*parts, output_dir)
+    hint = "like loop.run(), it gives nothing: is `return` missing?"
+    require(loop is not None, "None", hint)
+    hint = "return the training.Loop itself, made of the tasks"
+    require(isinstance(loop, training.Loop), type(loop).__name__, hint)
+    hint = "the caller runs the loop: return it without run()"
+    require(not loop.step, f"step {loop.step}", hint)
+    return loop
+
+
+def _learning_rates(task) -> str:
+    """The task's rates at five steps, as multiples of the course's."""
+    steps = np.array([1, 100, 400, 1600, 6400])
+    rates = [float(task.learning_rate(int(step))) for step in steps]
+    shares = rates / (0.01 * np.minimum(steps / 400, np.sqrt(400 / steps)))
+    return f"times {', '.join(f'{share:.1f}' for share in shares)} of what is asked for"
 
 
 _FACTS = (

@@ -38,9 +38,8 @@ class Watched:
 
     def __init__(self, fn: Callable):
         self.fn = fn
-        self._calls: list[
-            tuple
-        ] = []  # (arguments as they were, arguments as they were passed)
+        # (Arguments as they were, arguments as they were passed).
+        self._calls: list[tuple] = []
 
     def __call__(self, *arguments, **options):
         """The function's result."""
@@ -69,9 +68,8 @@ class Learner(Watched):
         if module.split(".")[0] in ("siamese", "trax"):
             raise NotWritten(f"this is the function of {module}: write your own")
         code = getattr(fn, "__code__", None)
-        self.unused = (
-            _unused(code) if code else set()
-        )  # names of arguments that it does not read
+        # Names of arguments that it does not read.
+        self.unused = _unused(code) if code else set()
         self.file = code.co_filename if code else ""  # where its lines stand
 
     def blank(self, stopped: bool, nothing: bool) -> str:
