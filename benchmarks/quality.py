@@ -48,11 +48,8 @@ from siamese.training.config import TrainConfig
 from siamese.training.report import with_lstm
 from siamese.training.run import Trainer
 
-SEEN = (
-    "none_seen",
-    "one_seen",
-    "both_seen",
-)  # how many of a row's questions were trained on
+# How many of a row's questions were trained on.
+SEEN = ("none_seen", "one_seen", "both_seen")
 RESULTS = Path(__file__).parent / "results" / "quality.json"
 CONFIGS = {
     "course": TrainConfig(),

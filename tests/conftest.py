@@ -27,13 +27,11 @@ SKIPS = Path(__file__).parent / "helpers" / "allowed_skips.txt"
 
 
 def pytest_configure(config):
-    if hasattr(
-        config, "workerinput"
-    ):  # a worker for each core: one thread for XLA in each
+    # A worker for each core: one thread for XLA in each.
+    if hasattr(config, "workerinput"):
         os.environ.setdefault("NPROC", "1")
-    hypothesis.settings.register_profile(
-        "any machine", deadline=None
-    )  # however busy it is
+    # No example has a deadline, however busy the machine is.
+    hypothesis.settings.register_profile("any machine", deadline=None)
     hypothesis.settings.load_profile("any machine")
     config.files_before = files_of_the_repository()
     # As the commands do: no test compiles what another has compiled before.

@@ -30,9 +30,8 @@ def printed_by(source, folder, **environment):
 
 @pytest.mark.slow
 def test_the_assignment_with_the_loops_of_2021_and_2020_and_then_the_lab(tmp_path):
-    write_pairs(
-        tmp_path / "questions.csv", pairs_of_length(9, 13).rows(0, 340)
-    )  # batches of 16
+    # Batches of 16.
+    write_pairs(tmp_path / "questions.csv", pairs_of_length(9, 13).rows(0, 340))
     source = (NOTEBOOKS / "assignment.py").read_text()
     # The cell that trains runs again as the notebooks of 2020 have it, in a folder of
     # its own.

@@ -178,9 +178,8 @@ def test_trax_layers_answer_as_in_the_course(kind):
         siamese.fast_forward(model)
     Q1, Q2 = questions(18, 4, 8)
     y = np.random.default_rng(0).integers(0, 2, 18)
-    for turned in (
-        (False, True) if kind == "course" else (False,)
-    ):  # New weights are used.
+    # New weights are used.
+    for turned in (False, True) if kind == "course" else (False,):
         if turned:
             model.weights = jax.tree.map(lambda w: w[::-1], model.weights)
         scores = np.sort(pair_scores(Q1, Q2, model, VOCAB, batch_size=8))

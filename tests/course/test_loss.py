@@ -89,9 +89,8 @@ def test_precision_and_kind_follow_the_arguments():
 
 
 def test_numpy_arrays_are_compared_while_another_thread_imports_jax(monkeypatch):
-    monkeypatch.setitem(
-        sys.modules, "jax", types.ModuleType("jax")
-    )  # begun, and not done
+    # An import that has begun and is not done.
+    monkeypatch.setitem(sys.modules, "jax", types.ModuleType("jax"))
     assert cosine_similarity([1.0, 0.0], [1.0, 0.0]) == 1
 
 
@@ -254,9 +253,8 @@ def test_gradients_at_kinks():
         expected = [[-half, half], [half, -half]]
         assert_array_equal(gradient(jax.numpy.asarray(scores)), expected)
     ties = jax.numpy.asarray([[0.5, 0.5, 0.5], [-0.5, 0.9, -0.5], [-0.5, -0.5, 0.9]])
-    gradient = jax.grad(loss_from_scores)(
-        ties
-    )  # the mean's halves, and those of the closest
+    # The mean's halves, and those of the closest.
+    gradient = jax.grad(loss_from_scores)(ties)
     assert_array_equal(gradient, [[-2, 1, 1], [0, 0, 0], [0, 0, 0]])
 
 

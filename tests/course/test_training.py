@@ -280,9 +280,8 @@ def test_a_run_that_ends_collapsed_says_so_once(year, caplog):
         caplog.text.count(COLLAPSE) == 1
         and f"The loss is {loss:.3f} at step 2" in caplog.text
     )
-    assert ("at step 2 (0.500 a pair)" in caplog.text) == (
-        year == 2023
-    )  # a sum, for each pair
+    # A sum, for each pair.
+    assert ("at step 2 (0.500 a pair)" in caplog.text) == (year == 2023)
 
 
 def set_equal_vectors(loop):

@@ -73,9 +73,8 @@ def test_links_and_paths_lead_to_files_and_headings_that_are_there(page):
         path, _, anchor = unquote(target).partition("#")
         file = page if not path else (page.parent / path).resolve()
         if file.parent == DOCS / "notebooks":
-            file = (
-                ROOT / "notebooks" / "solution" / file.name
-            )  # `make docs` copies them
+            # `make docs` copies them.
+            file = ROOT / "notebooks" / "solution" / file.name
         assert file.exists(), target
         assert not anchor or file.suffix != ".md" or anchor in anchors(file), target
     folders = r"\b((?:benchmarks|examples|tests|tools|notebooks)/[\w/]+\.(?:py|md|json|txt|csv))\b"
@@ -167,9 +166,8 @@ def test_commands_flags_and_make_targets_in_the_text_exist(page):
 )
 def test_python_blocks_run_or_say_why_not(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    write_pairs(
-        tmp_path / "questions.csv", pairs_of_length(14).rows(0, 600)
-    )  # few shapes
+    # Few lengths: few shapes to compile.
+    write_pairs(tmp_path / "questions.csv", pairs_of_length(14).rows(0, 600))
     codes = blocks(page, "python")
     for code in codes:
         assert not code.startswith(NOT_RUN) or len(code.splitlines()[0].split()) >= 6

@@ -76,9 +76,8 @@ def cosines():
     np.testing.assert_allclose(
         l2_normalize(X), X / np.sqrt(np.sum(X * X, axis=1, keepdims=True))
     )
-    assert (
-        np.linalg.norm(X / np.sqrt(np.sum(X * X)), axis=1) < 0.9
-    ).all()  # of the batch
+    # The length of the whole batch is not that of each row.
+    assert (np.linalg.norm(X / np.sqrt(np.sum(X * X)), axis=1) < 0.9).all()
 
 
 def loss():

@@ -83,9 +83,8 @@ def test_wrong_input_is_refused(scores, labels, threshold, error):
 def test_the_best_threshold_lies_midway_between_scores_or_beyond_all():
     assert best_threshold([0.25, 0.75], [0, 1]) == 0.5
     assert best_threshold([0.1, 0.2, 0.3], [1, 1, 0]) < 0.1
-    assert (
-        best_threshold([0.1, 0.2, 0.3], [1, 0, 0]) == 0.3
-    )  # the highest of the equal cuts
+    # The highest of the equal cuts.
+    assert best_threshold([0.1, 0.2, 0.3], [1, 0, 0]) == 0.3
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -93,10 +92,11 @@ def test_the_best_threshold_lies_midway_between_scores_or_beyond_all():
 def test_neighbouring_floats_are_told_apart_in_their_own_precision(dtype, low):
     scores = np.array([dtype(low), np.nextafter(dtype(low), dtype(2))])
     threshold = best_threshold(scores, [0, 1])
+    # NumPy rounds a Python float to its type.
     for some in (
         scores,
         scores.astype(np.float64),
-    ):  # NumPy rounds a Python float to its type.
+    ):
         assert (some > threshold).tolist() == [False, True]
 
 

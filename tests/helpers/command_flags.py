@@ -16,6 +16,5 @@ def _flags(parser, name):
     return found
 
 
-FLAGS = _flags(
-    build_parser(), ""
-)  # "index add" -> {"--json", ...}; "" is `siamese` itself
+# "index add" -> {"--json", ...}; "" is `siamese` itself.
+FLAGS = _flags(build_parser(), "")

@@ -32,12 +32,8 @@ def defined(name, source):
     """The function that a cell of this source defines."""
     scope = {**vars(solved), "np": np, "__name__": "__main__"}
     file = f"<{name} {len(linecache.cache)}>"
-    linecache.cache[file] = (
-        len(source),
-        None,
-        source.splitlines(True),
-        file,
-    )  # as a cell has
+    # As IPython does for a cell.
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
     exec(compile(source, file, "exec"), scope)
     return scope[name]
 

@@ -14,9 +14,8 @@ from siamese.cli.main import main as siamese
 from siamese.index import QuestionIndex
 
 HEAD = "question1,question2,is_duplicate\n"
-LONG = (
-    "a very long question " * 10_000
-)  # 210,000 characters, beyond the csv module's own limit
+# 210,000 characters, beyond the csv module's own limit.
+LONG = "a very long question " * 10_000
 PAIRS = (
     HEAD
     + 'How far is it?,What is the distance?,1\n"What does ""sic"" mean?","Cold, wet and dark",0\n'

@@ -60,10 +60,8 @@ RIGHT = functions(
         "[vocab[word] for word in nltk.word_tok",
         "[vocab.get(word, 0) for word in nltk.word_tok",
     ),
-    (
-        "np.dot(v1[0], v2[0].T)",
-        "np.dot(v1, v2.T)",
-    ),  # The answer of a batch of one is [[True]].
+    # The answer of a batch of one is [[True]].
+    ("np.dot(v1[0], v2[0].T)", "np.dot(v1, v2.T)"),
     ("bool(d > threshold)", "d > threshold"),
     *OWN_SCHEDULE,
 )

@@ -152,9 +152,8 @@ def test_columns_must_fit_and_labels_be_0_or_1():
         QuestionPairs(["a"], ["c"], [2])
     with pytest.raises(DataError, match="is nan, not text"):
         QuestionPairs(["a", np.nan], ["c", "d"], [1, 0])
-    column = pytest.importorskip("pandas").Series(
-        ["a", "b"], [1, 0]
-    )  # It counts by its index.
+    # It counts by its index.
+    column = pytest.importorskip("pandas").Series(["a", "b"], [1, 0])
     assert QuestionPairs(column, column, [1, 0]).rows(0, 1).question1 == ["a"]
 
 

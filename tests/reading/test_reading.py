@@ -355,10 +355,11 @@ def test_tables_in_memory_are_read_as_files_are():
     assert read_questions(unnamed, column=1, id_column=0).ids == ["8", "7"]
     pairs = read_pairs({"id1": [8], "id2": [7]}, texts=unnamed.set_index(0)[1])
     assert triples(pairs) == [("A?", "B?", 1)]
+    # A set has no order.
     for wrong in (
         {"A?", "A!"},
         pd.Series("A?").to_numpy().reshape(()),
-    ):  # A set has no order.
+    ):
         with pytest.raises(
             ArgumentError, match=r"encode takes a list of questions, not .+'A"
         ):

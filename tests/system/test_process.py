@@ -170,9 +170,8 @@ def test_a_file_appears_with_its_content_and_nothing_else(tmp_path):
     (tmp_path / "link").symlink_to("real")
     before = os.umask(0o027)
     try:
-        write_text_atomically(
-            tmp_path / "link", "new é", overwrite=True
-        )  # A link is written through.
+        # A link is written through.
+        write_text_atomically(tmp_path / "link", "new é", overwrite=True)
         write_text_atomically(tmp_path / "new", "", overwrite=True)
     finally:
         os.umask(before)

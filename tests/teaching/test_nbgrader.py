@@ -41,9 +41,8 @@ def test_a_class_of_five_has_equal_marks(tmp_path):
         subprocess.run(command, cwd=tmp_path, env=env, check=True, capture_output=True)
 
     config = 'c = get_config()\nc.CourseDirectory.course_id = "siamese"\nc.Execute.timeout = 600\n'
-    config += (
-        "c.ClearSolutions.enabled = False\n"  # The student notebooks have their blanks.
-    )
+    # The student notebooks have their blanks.
+    config += "c.ClearSolutions.enabled = False\n"
     (tmp_path / "nbgrader_config.py").write_text(config)
     source = tmp_path / "source" / STEM / f"{STEM}.ipynb"
     source.parent.mkdir(parents=True)

@@ -86,9 +86,8 @@ def test_a_student_gets_the_blanks_and_a_teacher_the_solutions_with_full_marks(s
     for notebook in (student, solution):
         folded = [c.metadata for c in notebook.cells if "cellView" in c.metadata]
         assert all(metadata.jupyter.source_hidden for metadata in folded)
-        assert len(folded) == 1 + text.count(
-            " hidden=true"
-        )  # the set-up and the pictures
+        # The set-up and the pictures.
+        assert len(folded) == 1 + text.count(" hidden=true")
         guesses = re.findall(r'^guess\("\w+", (.*?)\)', code_of(notebook), re.M)
         assert [guess == "None" for guess in guesses] == [notebook is student] * 2
     (answer,) = (c for c in student.cells if c.id.startswith("answer-"))
@@ -311,9 +310,8 @@ def test_a_lesson_has_its_parts(source):
     results = [o for c in solution.cells for o in c.get("outputs", ())]
     pictures = [o for o in results if "image/png" in o.get("data", {})]
     assert pictures and all(o.metadata.get("image/png") for o in pictures)
-    assert "is not installed" not in outputs(
-        solution
-    )  # TensorFlow's and Keras' cells have run.
+    # TensorFlow's and Keras' cells have run.
+    assert "is not installed" not in outputs(solution)
 
 
 def test_the_benchmarks_table_stands_in_the_lesson_and_on_the_page():

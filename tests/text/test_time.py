@@ -30,12 +30,10 @@ from siamese.text.wrapping import plain, without_output
 
 RATIO = 2.6  # at most, of the times of two texts of which one is twice as long
 ENOUGH = 0.008  # seconds that a clock measures well
-CERTAIN = (
-    0.1  # seconds: a shorter time may be another process's, and a longer text decides
-)
-LONGEST = (
-    1 << 17
-)  # characters; a text of so many in less than `ENOUGH` may take what it likes
+# Seconds: a shorter time may be another process's, and a longer text decides.
+CERTAIN = 0.1
+# Characters; a text of so many in less than `ENOUGH` may take what it likes.
+LONGEST = 1 << 17
 SMALL = 1_000  # characters; up to these a text doubles its length in three steps
 TRIES = 12  # of a measurement, since other programs disturb it
 UNITS = 25  # random ones for each function

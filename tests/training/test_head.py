@@ -186,9 +186,8 @@ def test_links_alone_order_a_list_and_set_no_threshold():
     asked = ["subject1 asker0"] * 20
     linked = [f"subject1 asker{number}" for number in range(1, 21)]
     links = QuestionPairs(asked, linked, np.ones(20, bool))
-    model, _ = teach(
-        bare(), links, [*linked, "Subject1 ASKER0"]
-    )  # All are known duplicates.
+    # All are known duplicates.
+    model, _ = teach(bare(), links, [*linked, "Subject1 ASKER0"])
     assert_array_equal(model.head, np.eye(24))
 
 
@@ -261,9 +260,8 @@ def train(tmp_path, monkeypatch, run):
     """Function of flags: `siamese train` on 40 pairs."""
     pairs = questions_of(40, 0, askers=100)
     write_pairs(tmp_path / "mine.csv", pairs)
-    topics = find_encoder(
-        Topics()
-    )  # in place of the encoder that a command finds by its name
+    # In place of the encoder that a command finds by its name.
+    topics = find_encoder(Topics())
     topics.name, topics.fingerprint = "use", "f" * 64
     monkeypatch.setattr("siamese.encoders._use", lambda: topics)
     posts = [*pairs.question1, *pairs.question2]
@@ -368,9 +366,8 @@ def test_what_the_command_refuses_it_refuses_before_it_trains(
     assert code == 2 and "a head needs 3" in err and len(err.splitlines()) == 1
     assert not (tmp_path / "runs").exists()
 
-    monkeypatch.setattr(
-        "siamese.training.few_labels.teach", None
-    )  # It is never called.
+    # It is never called.
+    monkeypatch.setattr("siamese.training.few_labels.teach", None)
     (tmp_path / "file").write_text("")
     for flags, message in (
         (["--epochs", "3", "--set", "margin=1", "--train-rows", "9"],

@@ -126,9 +126,8 @@ def test_labelled_pairs_have_their_own_labels_and_proportion():
 def test_held_out_labels_are_not_looked_at():
     flipped = TRAIN.is_duplicate.copy()
     first = np.flatnonzero(flipped)[int(flipped.sum() * 0.8)]
-    flipped[first + 1 :] = np.roll(
-        flipped[first + 1 :], 1
-    )  # As many of each, elsewhere.
+    # As many of each, elsewhere.
+    flipped[first + 1 :] = np.roll(flipped[first + 1 :], 1)
     rows = QuestionPairs(TRAIN.question1, TRAIN.question2, flipped)
     mine, its = (prepared(given, None) for given in (TRAIN, rows))
     for a, b in zip(
@@ -270,9 +269,8 @@ def test_resume_equals_no_interruption(lengths, options, taken, clustered, label
     for _ in range(taken):
         next(whole)
     state = json.loads(json.dumps(whole.state()))
-    resumed = PairBatches(
-        first, second, **options | {"seed": 99}
-    )  # The state brings its own seed.
+    # The state brings its own seed.
+    resumed = PairBatches(first, second, **options | {"seed": 99})
     next(resumed)
     resumed.restore(state)
     assert resumed.state() == state

@@ -149,10 +149,8 @@ def test_a_stopped_run_leaves_the_model_so_far_and_resumes(corpus, tmp_path, cap
     ("change", "names"),
     [
         ({"adam_epsilon": 0.5}, ["adam_epsilon"]),
-        (
-            {"schedule": "linear"},
-            ["schedule", "steps"],
-        ),  # The rate is 0 at the last step.
+        # The rate is 0 at the last step.
+        ({"schedule": "linear"}, ["schedule", "steps"]),
     ],
 )
 def test_another_configuration_is_refused_by_its_settings_names(
@@ -209,9 +207,8 @@ def test_a_damaged_checkpoint_is_refused_and_not_overwritten(corpus, run, damage
 def test_a_collapsed_run_is_reported_once(corpus, caplog, edition, monkeypatch):
     monkeypatch.setattr("siamese.training.run.COLLAPSE_STEPS", 5)
     changes = {"d_model": 32, "batch_size": 32, "learning_rate": 0.0, "steps": 9}
-    _, trainer = train(
-        corpus, edition=edition, **changes
-    )  # All questions have one vector.
+    # All questions have one vector.
+    _, trainer = train(corpus, edition=edition, **changes)
     assert trainer.step == 9 and caplog.text.count("(collapse)") == 1
     assert re.search(r"stayed at 0\.(49|50)\d for 5 steps", caplog.text)
     report = trainer.evaluate(corpus.test)

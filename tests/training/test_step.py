@@ -192,9 +192,8 @@ def test_the_loss_of_a_configuration():
         minimised, mean = loss(SCORES)
         assert float(minimised) == pytest.approx(float(total(rows)), rel=1e-5)
         assert float(mean) == pytest.approx(float(np.mean(rows)), rel=1e-5)
-        equal = 1 + 1e-7 * np.random.RandomState(0).randn(
-            64, 64
-        )  # all vectors, but for rounding
+        # All vectors, but for rounding.
+        equal = 1 + 1e-7 * np.random.RandomState(0).randn(64, 64)
         assert float(loss(equal)[1]) == pytest.approx(2 * 0.3, abs=1e-2)
 
 

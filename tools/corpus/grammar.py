@@ -29,10 +29,8 @@ TOPICS = (
     "culture",
     "people",
 )
-SIDES = (
-    "for",
-    "against",
-)  # the two meanings of a `why` intent: why should I, why shouldn't I
+# The two meanings of a `why` intent: why should I, why shouldn't I.
+SIDES = ("for", "against")
 
 _LINE = re.compile(
     r"(?:\((?P<slot>\w+)=(?P<value>[^)]*)\) )?(?P<kind>say|how|know|find|should|why): "
