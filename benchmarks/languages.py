@@ -1,0 +1,203 @@
+"""How well `use` and the tool's tables work in languages other than English.
+
+    python benchmarks/languages.py --data ../shared/data/languages [--parts translations,similarity,...]
+
+translations   Tatoeba's sentences and their English translations: for which part of them is the translation
+               the nearest of all English sentences?
+similarity     STS benchmark: Pearson's r of the cosine and people's ratings, in the language, and of its
+               first sentence with the second one in English
+recognition    Tatoeba: how many texts alone are told right by `siamese.text.language`, how many lists of
+               300, and what it takes
+spelling       Tatoeba: how many sentences change where slips are set right
+questions      the handwritten questions in German, French, Spanish and Chinese, in English, and in a mixed
+               list: pairs of duplicates at the default threshold
+faq            tickets in five languages against an English FAQ
+
+DATA has the folders tatoeba (`deu-eng.deu`, `deu-eng.eng`, ...) and sts (`de.csv`, ...).
+Results are merged into languages.json, and languages.md is made from it: a part can be
+run again alone.
+"""
+
+import argparse
+import csv
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from siamese import DuplicateDetector
+from siamese.encoders import find_encoder
+from siamese.text import language
+
+HERE = Path(__file__).parent
+TATOEBA = {
+    "de": "deu",
+    "fr": "fra",
+    "es": "spa",
+    "it": "ita",
+    "pt": "por",
+    "nl": "nld",
+    "pl": "pol",
+    "ru": "rus",
+    "tr": "tur",
+    "ar": "ara",
+    "zh": "cmn",
+    "ja": "jpn",
+    "ko": "kor",
+    "th": "tha",
+    "id": "ind",
+    "uk": "ukr",
+    "sv": "swe",
+    "cs": "ces",
+    "vi": "vie",
+    "hi": "hin",
+}
+STS = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "ru", "zh", "ja")
+LIST = 300  # texts of a list whose language is told
+SHORT = 20  # letters of a text that is called short
+
+Figures = dict[str, dict[str, float]]
+
+
+def sentences(data: Path, code: str) -> tuple[list[str], list[str]]:
+    """Sentences of a language, and their English translations."""
+    name = f"{TATOEBA[code]}-eng"
+    files = (data / "tatoeba" / f"{name}.{end}" for end in (TATOEBA[code], "eng"))
+    foreign, english = (file.read_text("utf-8").splitlines() for file in files)
+    return foreign, english
+
+
+def translations(data: Path) -> Figures:
+    """For which part of the sentences the translation is nearest."""
+    detector = DuplicateDetector.from_encoder("use")
+    figures = {}
+    for code in TATOEBA:
+        vectors = list(map(detector.encode, sentences(data, code)))
+        nearest = (vectors[0] @ vectors[1].T).argmax(axis=1)
+        found = np.mean(nearest == np.arange(len(nearest)))
+        figures[code] = {"translation_found": float(found), "sentences": len(nearest)}
+    return figures
+
+
+def similarity(data: Path) -> Figures:
+    """Pearson's r of cosines and ratings."""
+    detector = DuplicateDetector.from_encoder("use")
+    vectors, ratings = {}, {}
+    for code in STS:
+        with open(data / "sts" / f"{code}.csv", encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file))
+        sides = ([row[side] for row in rows] for side in (0, 1))
+        vectors[code] = list(map(detector.encode, sides))
+        ratings[code] = [float(row[2]) for row in rows]
+
+    def correlation(one: np.ndarray, two: np.ndarray, code: str) -> float:
+        return float(np.corrcoef((one * two).sum(axis=1), ratings[code])[0, 1])
+
+    return {
+        code: {
+            "sts": correlation(*vectors[code], code),
+            "sts_with_english": correlation(vectors[code][0], vectors["en"][1], code),
+        }
+        for code in STS
+    }
+
+
+def recognition(data: Path) -> Figures:
+    """Texts alone, by length, and lists, whose language is told right."""
+    figures = {}
+    texts = {code: sentences(data, code)[0] for code in TATOEBA}
+    texts["en"] = sentences(data, "de")[1]
+    language.language_of("Wo ist der Schlüssel?")  # loads the model
+    for code, own in texts.items():
+        start = time.perf_counter()
+        right = np.array([language.language_of(text)[0] == code for text in own])
+        seconds = time.perf_counter() - start
+        short = np.array([sum(map(str.isalpha, text)) <= SHORT for text in own])
+        lists = [own[at : at + LIST] for at in range(0, len(own) - LIST + 1, LIST)]
+        told = [language.list_languages(some) for some in lists]
+        kept = [language.text_languages(some, of) for some, of in zip(lists, told)]
+        figures[code] = {
+            "long_right": float(right[~short].mean()),
+            "short_right": float(right[short].mean()),
+            "lists_right": sum(of.main == code for of in told) / len(told),
+            "taken_for_another": sum(len(k) - k.count(code) for k in kept),
+            "microseconds_a_text": seconds / len(own) * 1e6,
+        }
+    return figures
+
+
+def spelling(data: Path) -> Figures:
+    """How many sentences change where slips are set right."""
+    encoder = find_encoder("use")
+    figures = {}
+    for code in TATOEBA:
+        own = sentences(data, code)[0]
+        changed = [text for text in own if encoder.respelled(text) != text]
+        figures[code] = {"respelled_of_1000": 1000 * len(changed) / len(own)}
+    return figures
+
+
+PARTS: dict[str, Callable[[Path], Figures]] = {
+    "translations": translations,
+    "similarity": similarity,
+    "recognition": recognition,
+    "spelling": spelling,
+}
+
+
+def page(results: dict[str, Figures]) -> str:
+    """The figures as Markdown: a table by language."""
+    columns = {
+        "translation_found": "translation found",
+        "sts": "STS r",
+        "sts_with_english": "STS r, English with it",
+        "long_right": "recognized, over 20 letters",
+        "short_right": "shorter",
+        "lists_right": "lists of 300",
+        "taken_for_another": "texts of them taken for another language",
+        "respelled_of_1000": "sentences of 1,000 respelled",
+    }
+    by_language: dict[str, dict[str, Any]] = {}
+    for part in PARTS:
+        for code, figures in results.get(part, {}).items():
+            by_language.setdefault(code, {}).update(figures)
+    order = sorted(by_language, key=lambda code: (code != "en", code))
+    order = [c for c in language.LANGUAGES if c in order]
+    lines = [
+        "# Languages, measured\n",
+        "Made by `python benchmarks/languages.py --data DATA`; its docstring says what is measured.\n",
+        f"| language | {' | '.join(columns.values())} |",
+        "|---" * (len(columns) + 1) + "|",
+    ]
+    for code in order:
+        cells = []
+        for column in columns:
+            value = by_language[code].get(column)
+            is_count = column in ("taken_for_another", "respelled_of_1000")
+            shown = "" if value is None else f"{value:.{0 if is_count else 3}f}"
+            cells.append(shown)
+        lines.append(f"| {language.LANGUAGES[code]} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Reads the arguments, measures and writes."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--parts", default=",".join(PARTS))
+    parser.add_argument("--results", type=Path, default=HERE / "results")
+    flags = parser.parse_args()
+    path = flags.results / "languages.json"
+    results = json.loads(path.read_text()) if path.exists() else {}
+    for part in flags.parts.split(","):
+        results[part] = PARTS[part](flags.data)
+        print(part, json.dumps(results[part], indent=1), flush=True)
+    path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    path.with_suffix(".md").write_text(page(results), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
