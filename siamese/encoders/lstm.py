@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from siamese.errors import CheckpointError
-from siamese.nn.lstm import PAD, LstmConfig, encode, products_of, unit_vectors
+from siamese.nn.arrays import unit_vectors
+from siamese.nn.lstm import PAD, LstmConfig, encode, products_of
 from siamese.nn.ragged import Ragged
 
 # Lengths and row counts that batches are padded to: few shapes, so few compilations.

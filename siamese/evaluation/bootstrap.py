@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from siamese.evaluation.metrics import check_scores
 
@@ -27,8 +27,8 @@ class Interval:
 
 def bootstrap_interval(
     metric: Callable[[np.ndarray, np.ndarray], float],
-    scores: Any,
-    labels: Any,
+    scores: ArrayLike,
+    labels: ArrayLike,
     resamples: int = RESAMPLES,
 ) -> Interval:
     """A metric with its interval: how far it would move with another sample of pairs.
@@ -61,14 +61,16 @@ def cluster_intervals(
 
 
 def resampled(
-    values: Callable[[np.ndarray], Any], n: int, resamples: int = RESAMPLES
+    values: Callable[[np.ndarray], ArrayLike],
+    n: int,
+    resamples: int = RESAMPLES,
 ) -> list[Interval]:
     """The intervals of some values, a function: places of a sample, int [n] -> floats [values]."""
     generator = np.random.default_rng(0)
     samples = [values(generator.integers(n, size=n)) for _ in range(resamples)]
-    lows, highs = np.nanquantile(samples, [0.025, 0.975], axis=0)
+    lows, highs = np.nanquantile(np.array(samples), [0.025, 0.975], axis=0)
     wholes = values(np.arange(n))
     return [
         Interval(float(value), float(low), float(high))
-        for value, low, high in zip(wholes, lows, highs)
+        for value, low, high in zip(np.asarray(wholes), lows, highs)
     ]

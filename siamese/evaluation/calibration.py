@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from siamese.evaluation.metrics import check_scores
 
@@ -26,7 +27,7 @@ class Calibration:
         if not np.isfinite([self.slope, self.intercept]).all():
             raise ValueError("its numbers are not finite.")
 
-    def __call__(self, scores: Any) -> np.ndarray:
+    def __call__(self, scores: ArrayLike) -> np.ndarray:
         """Probabilities, float64 from 0 to 1, of finite scores of any shape."""
         return logistic(self.slope * np.asarray(scores, np.float64) + self.intercept)
 
@@ -36,7 +37,7 @@ class Calibration:
 
 
 def fit_calibration(
-    scores: Any, labels: Any, prior: tuple[float, float] | None = None
+    scores: ArrayLike, labels: ArrayLike, prior: tuple[float, float] | None = None
 ) -> Calibration:
     """Fits a calibration on validation pairs: the logistic regression of labels on scores.
 
@@ -93,7 +94,7 @@ def logistic(x: np.ndarray) -> np.ndarray:
 
 
 def expected_calibration_error(
-    probabilities: Any, labels: Any, bins: int = 15
+    probabilities: ArrayLike, labels: ArrayLike, bins: int = 15
 ) -> float:
     """Mean gap between the predicted probability and the share of duplicates, over bins.
 

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from siamese.errors import ArgumentError, DataError
 from siamese.system.arguments import as_number, check_labels, counted
@@ -39,7 +40,7 @@ class Metrics:
 
 
 def check_scores(
-    scores: Any, labels: Any, *, both: bool = True
+    scores: ArrayLike, labels: ArrayLike, *, both: bool = True
 ) -> tuple[np.ndarray, np.ndarray]:
     """Scores as float64 [n] and labels as bool [n], of one length.
 
@@ -79,7 +80,7 @@ def check_scores(
 
 
 def evaluate_scores(
-    scores: Any, labels: Any, threshold: float | None = None
+    scores: ArrayLike, labels: ArrayLike, threshold: float | None = None
 ) -> Metrics:
     """All metrics of scores against labels.
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from siamese.evaluation.bootstrap import Interval, resampled
 from siamese.evaluation.calibration import expected_calibration_error
@@ -39,17 +40,18 @@ class Evaluation:
         self,
         question1: Sequence[str],  # n texts
         question2: Sequence[str],
-        scores: Any,  # float [n], from any model
-        labels: Any,  # bool or 0/1 [n]
+        scores: ArrayLike,  # float [n], from any model
+        labels: ArrayLike,  # bool or 0/1 [n]
         threshold: float,  # a pair counts as a duplicate where its score is above it
         *,
         threshold_from: str = "given",  # such as "best accuracy on the validation rows"
-        probabilities: Any = None,  # float [n], calibrated; None without a calibration
+        # float [n], calibrated; None without a calibration
+        probabilities: ArrayLike | None = None,
         measure: str = "cosine",  # what the scores are, or 'probability'
-        encoder: tuple[str, Any]
-        | None = None,  # name and scores, float [n], without training
+        # name and scores, float [n], of an encoder without training
+        encoder: tuple[str, ArrayLike] | None = None,
     ):
-        check_pairs(question1, labels, "question1", "labels")
+        check_pairs(question1, np.asarray(labels), "question1", "labels")
         self.scores, self.labels = check_scores(scores, labels)  # float64, bool
         self.threshold_from = threshold_from
         self.measure = measure
@@ -69,7 +71,7 @@ class Evaluation:
         if probabilities is not None:
             self.calibration_error = expected_calibration_error(probabilities, labels)
 
-    def _add_baseline(self, name: str, scores: Any) -> None:
+    def _add_baseline(self, name: str, scores: ArrayLike) -> None:
         threshold = best_threshold(scores, self.labels)
         self.baselines[name] = evaluate_scores(scores, self.labels, threshold)
 

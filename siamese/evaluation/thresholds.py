@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from siamese.errors import DataError
 from siamese.evaluation.bootstrap import bootstrap_interval
@@ -19,7 +20,7 @@ COURSE_THRESHOLD = 0.7
 SLOPE = 20.0, 3.0
 
 
-def best_threshold(scores: Any, labels: Any) -> float:
+def best_threshold(scores: ArrayLike, labels: ArrayLike) -> float:
     """The threshold with the highest accuracy on these pairs, over every way to cut the scores.
 
     A pair counts as a duplicate where its score is above it. Choose it on validation
@@ -78,7 +79,9 @@ class FittedThreshold(NamedTuple):
         return {**self._asdict(), "calibration": self.calibration.to_dict()}
 
 
-def fit_threshold(scores: Any, labels: Any, *, resamples: int = 200) -> FittedThreshold:
+def fit_threshold(
+    scores: ArrayLike, labels: ArrayLike, *, resamples: int = 200
+) -> FittedThreshold:
     """The threshold and calibration of a few labels: where a logistic curve of the score passes 1/2.
 
     Unlike `best_threshold` it uses how far each pair lies from the border, which makes

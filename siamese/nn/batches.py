@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ class PaddedBatches(Iterator):
         self._batch_size = batch_size
         self._pad = pad
         self._shuffle = shuffle
-        self.draws: Any = random
+        self.draws: ModuleType | random.Random = random
         self._order = list(range(len(q1)))
         # place in _order of the next pair; a pass begins at the end
         self._index = len(self._order)

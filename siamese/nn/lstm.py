@@ -18,10 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from siamese.errors import ArgumentError, SiameseError
+from siamese.nn import arrays
+from siamese.nn.arrays import unit_vectors
 
 if TYPE_CHECKING:
     from jax import Array
@@ -83,8 +84,10 @@ class Dropout(NamedTuple):
 class Words(NamedTuple):
     """A batch of padded questions, int32 [batch, length], by its distinct words: ``words[places]``."""
 
-    words: Any  # int32 [n]; the unknown word and padding come first, so that their ids are their places.
-    places: Any  # int32 [batch, length]
+    # int32 [n]; the unknown word and padding come first, so that their ids are their
+    # places.
+    words: arrays.Array
+    places: arrays.Array  # int32 [batch, length]
 
 
 def init(
@@ -127,10 +130,11 @@ def init(
 
 def encode(
     weights: Mapping,  # name -> array, see this module's docstring
-    tokens: Any,  # int32 [batch, length], padded with 1; or the same as `Words`, in less time
+    # int32 [batch, length], padded with 1; or the same as `Words`, in less time
+    tokens: arrays.Array | Words,
     config: LstmConfig,
-    dropout: Dropout | None = None,  # for training
-    key: Any = None,  # JAX's random key, for the dropout
+    dropout: Dropout | None = None,  # for training, by the key
+    key: Array | None = None,  # JAX's random key, for the dropout
 ) -> Array:
     """The vectors of a batch of padded questions; a pure function for `jax.jit` and `jax.grad`.
 
@@ -141,27 +145,27 @@ def encode(
 
     from siamese.nn.recurrence import mean_state
 
-    if not isinstance(tokens, Words):  # Each position counts as a word of its own.
-        words = jnp.concatenate(
-            [jnp.array([UNKNOWN, PAD], jnp.int32), jnp.ravel(tokens)]
-        )
-        tokens = Words(words, jnp.arange(2, len(words)).reshape(tokens.shape))
-    words, places = tokens
-    tokens = words[places]
+    if isinstance(tokens, Words):
+        words, places = map(jnp.asarray, tokens)
+    else:  # Each position counts as a word of its own.
+        first = jnp.array([UNKNOWN, PAD], jnp.int32)
+        words = jnp.concatenate([first, jnp.ravel(tokens)])
+        places = jnp.arange(2, len(words)).reshape(tokens.shape)
+    token_ids = words[places]
     x = jnp.take(weights["embedding"], words, axis=0, mode="clip")  # [words, d_model]
-    if dropout is not None:
-        x, places = dropped(x, places, tokens, dropout, key)
+    if dropout is not None and key is not None:
+        x, places = dropped(x, places, token_ids, dropout, key)
     if "lstm/products" in weights:  # They are of every word of the vocabulary.
         products = [weights[f"{name}/products"] for name in config.lstms]
-        places = tokens
+        places = token_ids
     else:
         products = products_of(weights, x, config)
-    mask = (tokens != PAD) if config.mask_padding else None
+    mask = (token_ids != PAD) if config.mask_padding else None
     means = [
         mean_state(weights[f"{name}/kernel"], product, places, mask, reverse)
         for name, product, reverse in zip(config.lstms, products, (False, True))
     ]
-    return unit_vectors(jnp, jnp.concatenate(means, axis=-1))
+    return jnp.asarray(unit_vectors(jnp, jnp.concatenate(means, axis=-1)))
 
 
 def products_of(weights: Mapping, x: Array, config: LstmConfig) -> list[Array]:
@@ -200,7 +204,7 @@ def dropped(
     return x, places
 
 
-def check_finite(weights: Any, step: int) -> None:
+def check_finite(weights: object, step: int) -> None:
     """Raises a SiameseError for weights, arrays in any tree, that training has made NaN or infinite."""
     import jax
     import numpy as np
@@ -210,13 +214,3 @@ def check_finite(weights: Any, step: int) -> None:
             f"The weights are no longer finite numbers at step {step}, and are not saved: use a smaller "
             "learning rate in a new directory, and look for questions without tokens."
         )
-
-
-def unit_vectors(xp: ModuleType, x: Any, axis: int = -1) -> Any:
-    """`x` scaled to length 1 along an axis, by NumPy or JAX; a zero vector stays, with a zero gradient."""
-    squared = xp.sum(x * x, axis=axis, keepdims=True)
-    is_zero = squared == 0
-    # Both `where` are needed: the inner one keeps NaN out of the gradient, the outer
-    # one makes it 0.
-    safe = xp.where(is_zero, xp.ones_like(squared), squared)
-    return xp.where(is_zero, xp.zeros_like(x), x / xp.sqrt(safe))

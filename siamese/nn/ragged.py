@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,7 @@ class Ragged(Sequence):
         rows = list(rows)
         offsets = np.zeros(len(rows) + 1, dtype=np.int64)
         np.cumsum([len(row) for row in rows], out=offsets[1:])
-        flat: list[Any] = [value for row in rows for value in row]
+        flat: list[int] = [value for row in rows for value in row]
         try:
             values = np.asarray(flat) if flat else np.zeros(0, dtype=np.int32)
         except ValueError:  # rows within rows
@@ -108,12 +108,13 @@ class Ragged(Sequence):
         return out
 
 
-def _is_token_id(value: Any) -> bool:
-    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    return is_whole and 0 <= value <= _LARGEST
+def _is_token_id(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        return False
+    return bool(0 <= value <= _LARGEST)
 
 
-def token_rows(rows: Any, name: str) -> Ragged:
+def token_rows(rows: Iterable[Sequence[int]], name: str) -> Ragged:
     """Questions as Ragged, of lists of lists, an array of objects, a 2-D array, or Ragged; DataError."""
     try:
         return Ragged.from_lists(rows)
@@ -122,7 +123,7 @@ def token_rows(rows: Any, name: str) -> Ragged:
         raise DataError(f"{expected}: {error}") from None
 
 
-def check_pairs(q1: Sequence, q2: Sequence, name1: str, name2: str) -> None:
+def check_pairs(q1: Sized, q2: Sized, name1: str, name2: str) -> None:
     """DataError for sides of unequal length, no pairs at all, and in Ragged a question without a token."""
     if len(q1) != len(q2):
         counts = f"{name1} holds {len(q1)} questions and {name2} holds {len(q2)}"
@@ -132,7 +133,7 @@ def check_pairs(q1: Sequence, q2: Sequence, name1: str, name2: str) -> None:
             f"{name1} and {name2} are empty: there is no pair to make a batch of."
         )
     for rows, name in ((q1, name1), (q2, name2)):
-        empty: Any = (
+        empty: np.ndarray | tuple = (
             np.flatnonzero(rows.lengths == 0) if isinstance(rows, Ragged) else ()
         )
         if len(empty):  # Padding alone has no meaning to compare.

@@ -21,7 +21,6 @@ taken inside the step. What else was tried: benchmarks/results/lstm_forms.md.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -78,7 +77,7 @@ def _forward(
     mask: Array | None,
     keep: bool = True,
 ) -> tuple[Array, tuple]:
-    def step(carry: tuple, inputs: tuple) -> tuple[tuple, Any]:
+    def step(carry: tuple, inputs: tuple) -> tuple[tuple, tuple | None]:
         h, c, o, total = carry
         places_t, mask_t = inputs
         z = products[places_t] + _product(h, kernel)  # [batch, 4 * d]

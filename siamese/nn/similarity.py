@@ -6,17 +6,15 @@ NumPy in gives NumPy out, in its own precision; JAX arrays (also inside `jax.jit
 
 from __future__ import annotations
 
-import reprlib
-import sys
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
-from siamese.errors import ArgumentError, ShapeError
-from siamese.nn.lstm import unit_vectors
+from siamese.errors import ShapeError
+from siamese.nn.arrays import Array, Numbers, array_namespace, as_float, unit_vectors
 
 
-def l2_normalize(x: Any, axis: int = -1) -> Any:
+def l2_normalize(x: Numbers, axis: int = -1) -> Array:
     """Scales vectors to length 1: ``x / sqrt(sum(x * x))``, the course's Normalize layer.
 
     A zero vector has no direction: it stays zero, with a zero gradient, where the
@@ -39,12 +37,12 @@ def l2_normalize(x: Any, axis: int = -1) -> Any:
     return xp.asarray(unit_vectors(xp, wide / scale, axis), x.dtype)
 
 
-def _at_least_float32(xp: Any, x: Any) -> Any:
+def _at_least_float32(xp: ModuleType, x: Array) -> Array:
     """Floats of 16 bits as float32: their squares and sums need more digits than they have."""
     return xp.asarray(x, np.float32) if x.dtype.itemsize < 4 else x
 
 
-def cosine_similarity(v1: Any, v2: Any) -> Any:
+def cosine_similarity(v1: Numbers, v2: Numbers) -> Array:
     """Cosine of the angle between vectors: ``v1 · v2 / (|v1| |v2|)``, 0 where one of them is zero.
 
     v1 and v2 are float [d] or [..., d], row i beside row i; the result is float [...],
@@ -69,7 +67,7 @@ def cosine_similarity(v1: Any, v2: Any) -> Any:
     return xp.asarray(cosine, xp.result_type(v1, v2))
 
 
-def similarity_matrix(v1: Any, v2: Any, *, normalize: bool = True) -> Any:
+def similarity_matrix(v1: Numbers, v2: Numbers, *, normalize: bool = True) -> Array:
     """Cosine similarity of every row of v1 with every row of v2.
 
     Of v1, float [n, d], and v2, float [m, d], entry (i, j) of the float [n, m] compares
@@ -98,26 +96,3 @@ def similarity_matrix(v1: Any, v2: Any, *, normalize: bool = True) -> Any:
     exactly = {} if xp is np else {"precision": "highest"}
     products = xp.matmul(v1, xp.transpose(v2), **exactly)
     return xp.clip(products, -1, 1) if normalize else products
-
-
-def array_namespace(*arrays: Any) -> Any:
-    """The NumPy-like module to compute with: JAX's where one of the arrays is JAX's."""
-    # Another thread may be importing it: a module without the class has made no array
-    # yet.
-    jax_array = getattr(sys.modules.get("jax"), "Array", ())
-    is_jax = any(isinstance(array, jax_array) for array in arrays)
-    return sys.modules["jax.numpy"] if is_jax else np
-
-
-def as_float(xp: Any, x: Any) -> Any:
-    """`x` as a floating array of that namespace: integers, and lists of them, become floats."""
-    try:
-        x = xp.asarray(x)
-        x = x.astype(np.float64) if x.dtype.kind in "OUS" else x
-    except (TypeError, ValueError):
-        raise ArgumentError(
-            f"Vectors are rows of numbers, not {reprlib.repr(x)}."
-        ) from None
-    if x.dtype.kind in "iub":
-        return x.astype(np.float64 if xp is np else np.float32)
-    return x

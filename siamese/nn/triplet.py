@@ -6,12 +6,13 @@ needs Trax: NumPy arrays give NumPy's, JAX arrays JAX's.
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from siamese.errors import ArgumentError, ShapeError
-from siamese.nn.similarity import array_namespace, as_float
+from siamese.nn.arrays import Array, Numbers, array_namespace, as_float
 from siamese.system.arguments import as_number, one_of
 
 CLOSEST = ("semi_hard", "hardest")
@@ -27,14 +28,14 @@ EDITIONS[2023] = {"closest": "semi_hard", "reduction": "sum"}
 
 
 def loss_from_scores(
-    scores: Any,
+    scores: Numbers,
     margin: float = 0.25,
     *,
     closest: str = "semi_hard",
     reduction: str = "sum",
     direction: str = "rows",
-    false_negative_mask: Any = None,
-) -> Any:
+    false_negative_mask: Numbers | None = None,
+) -> Array:
     """The triplet loss of the similarity matrix of a batch.
 
     Args:
@@ -72,7 +73,7 @@ def loss_from_scores(
     return losses if reduction == "none" else getattr(xp, reduction)(losses)
 
 
-def hinge(positive: Any, negative: Any, margin: Any = 0.25) -> Any:
+def hinge(positive: Numbers, negative: Numbers, margin: float | Array = 0.25) -> Array:
     """``max(negative - positive + margin, 0)``, float [batch], of each row's duplicate and a negative.
 
     Raises:
@@ -99,7 +100,7 @@ def hinge(positive: Any, negative: Any, margin: Any = 0.25) -> Any:
 # batch], is that of `negative_mask`.
 
 
-def mean_negative(scores: Any, negative: Any = None) -> Any:
+def mean_negative(scores: Numbers, negative: Array | None = None) -> Array:
     """Mean of each row's negatives, of scores as in `loss_from_scores`: float [batch]."""
     xp = array_namespace(scores)
     scores = as_float(xp, scores)
@@ -110,8 +111,8 @@ def mean_negative(scores: Any, negative: Any = None) -> Any:
 
 
 def closest_negative(
-    scores: Any, closest: str = "semi_hard", negative: Any = None
-) -> Any:
+    scores: Numbers, closest: str = "semi_hard", negative: Array | None = None
+) -> Array:
     """Each row's largest allowed negative, of scores as in `loss_from_scores`: float [batch]."""
     one_of(closest, "closest", CLOSEST)
     xp = array_namespace(scores)
@@ -125,7 +126,7 @@ def closest_negative(
 # ---- Parts that other losses use too ----
 
 
-def negative_mask(scores: Any, false_negative_mask: Any = None) -> Any:
+def negative_mask(scores: Numbers, false_negative_mask: Numbers | None = None) -> Array:
     """Bool [batch, batch]: True off the diagonal, where no duplicate is known."""
     shape = np.shape(scores)
     if len(shape) != 2 or shape[0] != shape[1]:
@@ -153,14 +154,14 @@ def negative_mask(scores: Any, false_negative_mask: Any = None) -> Any:
     return xp.logical_and(negative, xp.logical_not(mask))
 
 
-def positives(scores: Any) -> Any:
+def positives(scores: Numbers) -> Array:
     """The diagonal of the similarity matrix: float [batch]."""
     xp = array_namespace(scores)
     diagonal = xp.asarray(np.eye(np.shape(scores)[0], dtype=bool))
     return xp.sum(xp.where(diagonal, scores, xp.zeros_like(scores)), axis=1)
 
 
-def _average(xp: Any, a: Any, b: Any = None) -> Any:
+def _average(xp: ModuleType, a: Array, b: Array | None = None) -> Array:
     """Mean over the sides in which a row has a negative: float [batch]."""
     return (
         a
