@@ -1,4 +1,4 @@
-"""What belongs to the whole process: memory, compiled programs, signals, random generators.
+"""What belongs to the whole process: memory, compiled programs, signals, time, random generators.
 
 A training step on the CPU needs some 100 MB for its intermediate arrays. XLA asks the C
 library for them at each step and frees them after it. glibc takes blocks of that size
@@ -160,6 +160,37 @@ class StopSignals:
             raise KeyboardInterrupt
         if self.received is not None:
             raise SystemExit(128 + self.received)
+
+
+class TooSlow(BaseException):
+    """A block of `limited` ran out of time.
+
+    Not an Exception: a learner's `except Exception` must not catch it.
+    """
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Raises `TooSlow` in the block after that time, again each second if it was swallowed.
+
+    Works in the main thread on systems with SIGALRM, between two steps of Python;
+    elsewhere there is no limit.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if not main or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def ring(number: int, frame: Any) -> None:
+        raise TooSlow
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @contextmanager

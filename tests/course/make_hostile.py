@@ -1,7 +1,7 @@
 """Makes a corpus of hostile and damaged ``.pkl.gz`` and ``.npy.gz`` files.
 
-Every file that could run something would create the file ``CANARY`` in the directory.
-Nothing here is loaded by this script: it only writes.
+Every file that could run something would create the file `canary`.
+Nothing here is loaded by this script: it only makes bytes.
 """
 
 import gzip
@@ -9,6 +9,7 @@ import io
 import os
 import pickle
 import struct
+from functools import partial
 
 import numpy as np
 
@@ -38,10 +39,16 @@ RECONSTRUCT = b"cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\n(K\x00tC
 OBJECTS = b"cnumpy\ndtype\n(X\x02\0\0\0O8\x89\x88tR"
 FLOATS = b"cnumpy\ndtype\n(X\x02\0\0\0f4\x89\x88tR"
 FOUR_BYTES = b"\x89C\x04aaaatb"
-COLLIDING = b"".join(
-    b"\x8a\x0a" + (i * ((1 << 61) - 1)).to_bytes(10, "little") + b"N"
-    for i in range(1, 3000)
-)
+
+
+def colliding(count):
+    """Keys of a dict that have one hash."""
+    return b"".join(
+        b"\x8a\x0a" + (i * ((1 << 61) - 1)).to_bytes(10, "little") + b"N"
+        for i in range(1, count)
+    )
+
+
 # What stands in the place of the weights, in a course dict.
 ARRAYS = {
     "objects": RECONSTRUCT + b"(K\x01(K\x01t" + OBJECTS + b"\x89](cposix\nsystem\netb",
@@ -59,7 +66,7 @@ ARRAYS = {
 WHOLE = {
     "laughs": course(b"](K\x01eq\x00" + (b"0](" + b"h\x00" * 9 + b"eq\x00") * 99) + b".",
     "nested": course(b"]" * 100_000 + b"a" * 99_999) + b".",
-    "colliding-keys": course(b"}(" + COLLIDING + b"u") + b".",
+    "colliding-keys": course(b"}(" + colliding(3000) + b"u") + b".",
     "claims-4-exabytes": course(b"\x8e" + b"\xff" * 7 + b"\x3fabc") + b".",
     "million-digits": course(b"I" + b"9" * 1_000_000 + b"\n") + b".",
     "pops-the-mark": course(b"](000e") + b".",
@@ -150,34 +157,37 @@ def image_header(size):
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header
 
 
-def write_corpus(directory):
-    directory.mkdir(parents=True, exist_ok=True)
-    canary = directory / "CANARY"
-    files = {
-        f"{name}.pkl.gz": gzip.compress(content, 2) for name, content in pickles(canary)
-    }
-    files |= {
-        f"{name}.npy.gz": gzip.compress(content, 2) for name, content in npys(canary)
-    }
+def contents(canary):
+    """Name of each file of the corpus -> function () -> its bytes."""
+    files = {}
+    for suffix, images in (("pkl.gz", pickles(canary)), ("npy.gz", npys(canary))):
+        for name, content in images:
+            files[f"{name}.{suffix}"] = partial(gzip.compress, content, 2)
     # A bomb that is all zeros, and one whose head is a good file that claims as much.
-    text = b"\x80\x03}(X\x0c\0\0\0flat_weightsB" + struct.pack("<I", ZEROS)
-    image = image_header(ZEROS)
-    for name, head in (
-        ("bomb", b""),
-        ("bomb-with-head", text),
-        ("bomb-with-image", image),
-    ):
-        files[f"{name}.pkl.gz"] = files[f"{name}.npy.gz"] = bomb(head)
+    heads = {
+        "bomb": b"",
+        "bomb-with-head": b"\x80\x03}(X\x0c\0\0\0flat_weightsB"
+        + struct.pack("<I", ZEROS),
+        "bomb-with-image": image_header(ZEROS),
+    }
+    for name, head in heads.items():
+        files[f"{name}.pkl.gz"] = partial(bomb, head)
+        files[f"{name}.npy.gz"] = partial(bomb, head)
     weights = pickle.dumps({"flat_weights": [], "x": list(range(999))})
     for kind, content in (("pkl", weights), ("npy", image_header(1000) + bytes(1000))):
-        good = gzip.compress(content, 2)
-        damaged = {
-            "cut": good[: len(good) // 2],
-            "not": content,
-            "garbage-after": good + b"x",
-        }
-        damaged["wrong-crc"] = good[:-8] + b"\0\0\0\1" + good[-4:]
-        files |= {f"gzip-{name}.{kind}.gz": file for name, file in damaged.items()}
-    for name, content in files.items():
-        (directory / name).write_bytes(content)
-    return [directory / name for name in sorted(files)]
+        for name, damage in DAMAGES.items():
+            files[f"gzip-{name}.{kind}.gz"] = partial(damage, content)
+    return files
+
+
+# What is wrong with a gzip file -> function of its content that makes it.
+DAMAGES = {
+    "cut": lambda content: zipped(content)[: len(zipped(content)) // 2],
+    "not": lambda content: content,
+    "garbage-after": lambda content: zipped(content) + b"x",
+    "wrong-crc": lambda content: zipped(content)[:-8] + b"\0\0\0\1" + zipped(content)[-4:],
+}  # fmt: skip
+
+
+def zipped(content):
+    return gzip.compress(content, 2)

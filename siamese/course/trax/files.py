@@ -24,8 +24,10 @@ from siamese.course.trax.safe_pickle import (
     reading,
 )
 from siamese.errors import CheckpointError
+from siamese.system.process import TooSlow, limited
 
 MAX_BYTES = 1 << 29  # Of one file's arrays: the course's are 21 MB.
+READ_SECONDS = 60.0  # The course's model takes less than one.
 NUMBERS = np.typecodes["AllInteger"] + "?efdFD"  # The types that an array may have.
 
 
@@ -39,15 +41,29 @@ class CourseModel:
     path: Path  # The ``.pkl.gz`` file.
 
 
-def read_course_model(path: os.PathLike | str) -> CourseModel:
+def read_course_model(
+    path: os.PathLike | str, seconds: float = READ_SECONDS
+) -> CourseModel:
     """Reads a model that the course, Trax's Loop or ``save_to_file`` saved; runs nothing of it.
 
     `path` is the ``.pkl.gz`` file, or a directory with a ``model.pkl.gz``.
-    CheckpointError where it is missing, damaged, too large, or holds anything but
-    arrays, numbers, text and plain containers.
+    CheckpointError where it is missing, damaged, too large, holds anything but arrays,
+    numbers, text and plain containers, or takes more than `seconds` (in the main
+    thread; elsewhere a hostile file may take its time).
     """
     path = Path(path)
     path = path / "model.pkl.gz" if path.is_dir() else path
+    try:
+        with limited(seconds):
+            return _read(path)
+    except TooSlow:
+        raise CheckpointError(
+            f"{path} was refused: it takes more than {seconds:g} s to read, and a file of weights does "
+            "not. Nothing in it was run; do not use it unless you know where it comes from."
+        ) from None
+
+
+def _read(path: Path) -> CourseModel:
     with _unpacked(path) as file:
         content = read_plain_pickle(file, str(path))
     if not isinstance(content, dict) or "flat_weights" not in content:

@@ -1,9 +1,9 @@
 """Reading a pickle from a stranger: arrays, numbers, text and plain containers, nothing else.
 
-Python's own unpickler does the work, and finds no name but the few that arrays are made
-of. Each stands for a bound method of this file, which a pickle can call and cannot
-change. Arrays are NumPy's own, which checks that their bytes fit their shape; their
-types are its types of numbers, which a pickle cannot change either.
+Python's own unpickler does the work, in its form in Python, whose memory grows with the
+file alone and which a signal can stop. It finds no name but the few that arrays are made
+of, and in the places of those stand methods of this file, which are all that a pickle
+can call.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import gzip
 import io
 import pickle
-import pickletools
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -23,13 +22,10 @@ import numpy as np
 
 from siamese.errors import CheckpointError
 
-MAX_BYTES = (
-    1 << 28
-)  # Of a pickle, unpacked: the course's oldest files hold all arrays, 64 MB.
-_MAX_INSTRUCTIONS = 2_000_000  # Some seconds; a model's file has some thousands.
-_NUMBERS = (
-    r"[<|=]?(?:\?|b1|[iu][1248]|f[248]|c8|c16)"  # The types that an array may have.
-)
+# Of a pickle, unpacked: the course's oldest files hold all arrays, 64 MB.
+MAX_BYTES = 1 << 28
+# The types that an array may have.
+_NUMBERS = r"[<|=]?(?:\?|b1|[iu][1248]|f[248]|c8|c16)"
 
 
 class Refused(Exception):
@@ -79,70 +75,77 @@ def read_plain_pickle(
     ``defaultdict(list)``, and NumPy arrays and scalars (JAX's become NumPy's);
     `signature` makes of (shape, dtype) what stands for Trax's ShapeDtype of a model's
     input. CheckpointError for anything else, by its name, and for a file that is
-    damaged or too large; it calls the file `where`.
+    damaged or larger than `MAX_BYTES`; it calls the file `where`. A hostile file may
+    take its time.
     """
     with reading(where):
         stream = read_in_pieces(file, MAX_BYTES)
-        # A first look runs nothing and refuses what makes Python's unpickler slow or
-        # vast.
-        for count, (code, argument, _) in enumerate(pickletools.genops(stream)):
-            if count == _MAX_INSTRUCTIONS:
-                raise Refused(f"has more than {_MAX_INSTRUCTIONS:,} instructions")
-            if (
-                code.name.endswith("PUT") and argument > count
-            ):  # The unpickler's memo is an array.
-                raise ValueError
-            if (
-                argument == ">"
-            ):  # NumPy's types of numbers would ignore it; Trax has no such text.
-                raise Refused("holds an array of another machine's byte order")
+        content = _Unpickler(stream).load()
         if stream.read(1):
             raise ValueError
-        stream.seek(0)
-        return _plain(_Unpickler(stream).load(), signature, {})
+        return _plain(content, signature, {})
 
 
-class _Unpickler(pickle.Unpickler):
+class _Type:
+    """What a pickle knows as a type of numbers."""
+
+    def __init__(self, name: str):
+        if not re.fullmatch(_NUMBERS, name):
+            raise Refused(f"holds an array of the type {name[:60]!r}, not of numbers")
+        self.dtype = np.dtype(name)
+
+    def __setstate__(self, state: tuple) -> None:
+        if state[1] == ">":
+            raise Refused("holds an array of another machine's byte order")
+
+
+class _Array:
+    """What a pickle knows as an array; it is one once its state is set."""
+
+    value: np.ndarray
+
+    def __setstate__(self, state: tuple) -> None:
+        _, shape, kind, is_by_columns, data = state
+        self.value = _array(data, kind, shape, "F" if is_by_columns else "C")
+
+
+def _array(data: Any, kind: Any, shape: tuple, order: str) -> np.ndarray:
+    if type(data) not in (bytes, bytearray):
+        raise ValueError
+    return np.frombuffer(data, kind.dtype).reshape(shape, order=order)
+
+
+class _Unpickler(pickle._Unpickler):
     """It finds no name but those of `_NAMES`, in whose places its own methods stand."""
 
     def find_class(self, module: str, name: str) -> Any:
         path = f"{module.replace('numpy._core', 'numpy.core')}.{name}"
-        if (
-            path == "trax.shapes.ShapeDtype"
-        ):  # A new class each time: a pickle can change it.
+        # A new class each time: a pickle can change it.
+        if path == "trax.shapes.ShapeDtype":
             return type(name, (SimpleNamespace,), {})
         if re.fullmatch(r"numpy\.(bool_?|u?int(8|16|32|64)|float(16|32|64))", path):
-            return np.dtype(name.rstrip("_"))
+            return _Type(np.dtype(name.rstrip("_")).str)
         if path not in _NAMES:
             raise Refused(f"names {f'{module}.{name}'[:200]!r}")
         return getattr(self, _NAMES[path])
 
-    def _dtype(self, name: str, *flags: Any) -> np.dtype:
-        if not re.fullmatch(_NUMBERS, name):
-            raise Refused(f"holds an array of the type {name[:60]!r}, not of numbers")
-        return np.dtype(name)
+    def _dtype(self, name: str, *_: Any) -> _Type:
+        return _Type(name)
 
-    def _reconstruct(self, *_: Any) -> np.ndarray:
-        return np.empty(0, object)  # until its state is set
+    def _reconstruct(self, *_: Any) -> _Array:
+        return _Array()
 
     def _frombuffer(
-        self, data: Any, dtype: Any, shape: tuple, order: str = "C"
+        self, data: Any, kind: Any, shape: tuple, order: str = "C"
     ) -> np.ndarray:
-        if type(data) not in (
-            bytes,
-            bytearray,
-        ):  # A pickle could free those of an array.
-            raise ValueError
-        return np.frombuffer(data, dtype).reshape(shape, order=order)
+        return _array(data, kind, shape, order)
 
-    def _scalar(self, dtype: Any, data: bytes) -> np.generic:
-        return self._frombuffer(data, dtype, ())[()]
+    def _scalar(self, kind: Any, data: bytes) -> np.generic:
+        return _array(data, kind, (), "C")[()]
 
-    def _jax_array(
-        self, function: Any, arguments: Any, state: tuple, _: Any
-    ) -> np.ndarray:
+    def _jax_array(self, function: Any, arguments: Any, state: tuple, _: Any) -> _Array:
         """A JAX array pickles as how to make a NumPy one; that is what it becomes."""
-        array = self._reconstruct()
+        array = _Array()
         array.__setstate__(state)
         return array
 
@@ -161,23 +164,24 @@ _NAMES = {  # Path -> the method of `_Unpickler`.
     "collections.defaultdict": "_lists",
     "builtins.list": "_reconstruct",  # The default of Trax's history; nothing calls it.
 }
-_PLAIN = (type(None), bool, int, float, str, bytes, bytearray)
+_PLAIN = (type(None), bool, int, float, str, bytes, bytearray, np.ndarray, np.generic)
 
 
 def _plain(value: Any, signature: Callable, done: dict[int, Any]) -> Any:
-    """The content with its signatures in their places; a container that contains itself never ends."""
+    """The content with its arrays and signatures in their places.
+
+    A container that contains itself never ends.
+    """
+    if isinstance(value, _Array):
+        return value.value
     if isinstance(value, SimpleNamespace):
-        return signature(tuple(value.shape), np.dtype(value.dtype))
-    is_array = (
-        isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biufc"
-    )
-    if is_array or isinstance(value, _PLAIN):
+        return signature(tuple(value.shape), value.dtype.dtype)
+    if isinstance(value, _PLAIN):
         return value
     if not isinstance(value, (list, tuple, dict)):
         raise Refused("holds a name where a value is expected")
-    if (
-        id(value) not in done
-    ):  # The ids stay good: `value` and all in it live until the end.
+    # The ids stay good: `value` and all in it live until the end.
+    if id(value) not in done:
         children = value.values() if isinstance(value, dict) else value
         plain = [_plain(child, signature, done) for child in children]
         if not isinstance(value, dict):

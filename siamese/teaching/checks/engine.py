@@ -23,11 +23,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from siamese.system.process import keeping_generators
+from siamese.system.process import TooSlow, keeping_generators, limited
 
 from . import tables
 from .results import Fault, numbers, same, show
-from .submission import Learner, NotWritten, TooSlow, Watched, describe_error, limited
+from .submission import Learner, NotWritten, Watched, describe_error
 
 MARK = 10.0  # the best mark of an exercise
 STAYS = "the inputs stay as they are"

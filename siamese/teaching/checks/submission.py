@@ -1,20 +1,17 @@
-"""A function under test: what it changes, its blanks, its errors and its line, a limit on its time."""
+"""A function under test: what it changes, its blanks, its errors and its line."""
 
 from __future__ import annotations
 
 import ast
-import contextlib
 import copy
 import dis
 import inspect
 import linecache
 import re
-import signal
 import textwrap
-import threading
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,13 +21,6 @@ from .results import same
 
 class NotWritten(Exception):
     """The exercise still has its blanks, or its answer is the library's own function."""
-
-
-class TooSlow(BaseException):
-    """A case ran out of time.
-
-    Not an Exception: a learner's `except Exception` must not catch it.
-    """
 
 
 class Watched:
@@ -172,27 +162,3 @@ def describe_error(error: BaseException, file: str) -> str:
         if line:
             description += f": {line}"
     return description
-
-
-@contextlib.contextmanager
-def limited(seconds: float) -> Iterator[None]:
-    """Raises `TooSlow` in the block after that time, again each second if it was swallowed.
-
-    Works in the main thread on systems with SIGALRM; elsewhere there is no limit here,
-    and `siamese grade` has its own from outside.
-    """
-    main = threading.current_thread() is threading.main_thread()
-    if not main or not hasattr(signal, "setitimer"):
-        yield
-        return
-
-    def ring(number, frame):
-        raise TooSlow
-
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
