@@ -95,9 +95,12 @@ class PairBatches(Iterator):
             self._clusters = self._checked_clusters(clusters)
         self._labelled = None
         if labelled is not None:
-            self._labelled = LabelledPairs(*labelled, pair_batch_size, self.lengths)
+            one, two, labels = labelled
+            self._labelled = LabelledPairs(
+                one, two, labels, pair_batch_size, self.lengths
+            )
             self.lengths = self._labelled.batch_lengths
-        self._type = namedtuple("PairBatch", self._fields())
+        self._type: Any = namedtuple("PairBatch", self._fields())  # type: ignore[misc]
 
         # The position of the next batch, and the batches of its epoch.
         self._epoch = 0

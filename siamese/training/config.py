@@ -16,7 +16,13 @@ _BOUNDS = {"at least": operator.ge, "above": operator.gt, "below": operator.lt}
 
 
 def _choice(
-    default: Any, help: str, *, least=None, above=None, below=None, **needs: Any
+    default: Any,
+    help: str,
+    *,
+    least: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
+    **needs: str,
 ) -> Any:
     """A field with its bounds, or with a tuple of accepted values, the default first.
 
@@ -138,7 +144,7 @@ class TrainConfig:
     )
     seed: int = _choice(34, "seed of the weights and the batches", least=0, below=2**32)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name, kind in typing.get_type_hints(type(self)).items():
             info = self.__dataclass_fields__[name]
             value = getattr(self, name)
@@ -161,7 +167,7 @@ class TrainConfig:
             if value != info.default:
                 self._check_needs(name, info.metadata["needs"])
 
-    def _check_needs(self, name: str, needs: dict[str, Any]) -> None:
+    def _check_needs(self, name: str, needs: dict[str, str]) -> None:
         for other, expected in needs.items():
             value = getattr(self, other)
             if value != expected:

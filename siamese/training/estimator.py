@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -36,7 +37,7 @@ class PairClassifier(ClassifierMixin, BaseEstimator):
     def __init__(self, model: Any = "use"):
         self.model = model
 
-    def fit(self, pairs: Any, y: Any) -> PairClassifier:
+    def fit(self, pairs: ArrayLike, y: ArrayLike) -> PairClassifier:
         """Fits threshold and calibration.
 
         Args:
@@ -50,24 +51,28 @@ class PairClassifier(ClassifierMixin, BaseEstimator):
         """
         is_saved = isinstance(self.model, (str, os.PathLike))
         load = DuplicateDetector.load if is_saved else DuplicateDetector.from_encoder
-        labelled = QuestionPairs(*_sides(pairs), y)
+        question1, question2 = _sides(pairs)
+        labelled = QuestionPairs(question1, question2, np.asarray(y))
         self.detector_ = load(self.model).fitted(labelled, resamples=0)
         self.classes_ = np.unique(y)
         return self
 
-    def predict(self, pairs: Any) -> np.ndarray:
+    def predict(self, pairs: ArrayLike) -> np.ndarray:
         """The label of each pair, [n]."""
         check_is_fitted(self)
-        return self.classes_[self.detector_.predict(*_sides(pairs)).astype(int)]
+        question1, question2 = _sides(pairs)
+        answers = np.asarray(self.detector_.predict(question1, question2))
+        return self.classes_[answers.astype(int)]
 
-    def predict_proba(self, pairs: Any) -> np.ndarray:
+    def predict_proba(self, pairs: ArrayLike) -> np.ndarray:
         """The probabilities of both labels, float64 [n, 2]."""
         check_is_fitted(self)
-        probability = self.detector_.probability(*_sides(pairs))
+        question1, question2 = _sides(pairs)
+        probability = self.detector_.probability(question1, question2)
         return np.stack([1 - probability, probability], axis=1)
 
 
-def _sides(pairs: Any) -> list[list[str]]:
+def _sides(pairs: ArrayLike) -> list[list[str]]:
     """The first and the second questions."""
     table = np.asarray(pairs, dtype=object)
     if table.ndim != 2 or table.shape[1] != 2:

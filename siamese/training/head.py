@@ -14,15 +14,14 @@ are known duplicates of it.
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 
+from siamese.nn.arrays import Array
 from siamese.training.losses import PAIR_TEMPERATURE, TEMPERATURE
-from siamese.training.step import Batch, Network, sides_of
+from siamese.training.step import Batch, Network, Weights, sides_of
 
 # Chosen by cross-validation over the forum's training queries and by Quora's validation
 # rows.
@@ -36,10 +35,10 @@ DRAWN = 512  # questions of the list that are no answer, a step
 
 
 def head_vectors(
-    matrix: Any, vectors: Any, dropout: float = 0.0, key: Any = None
-) -> Any:
-    """The head's vectors, float32 [n, d] of length 1, of an encoder's, whose numbers may be dropped."""
-    if dropout:
+    matrix: Array, vectors: Array, dropout: float = 0.0, key: jax.Array | None = None
+) -> jax.Array:
+    """The head's vectors, float32 [n, d] of length 1, of an encoder's; some numbers dropped by the key."""
+    if dropout and key is not None:
         stays = jax.random.bernoulli(key, 1 - dropout, vectors.shape)
         vectors = vectors * stays / (1 - dropout)
     products = jnp.matmul(vectors, matrix, precision="highest")
@@ -60,12 +59,10 @@ def head_network(vectors: np.ndarray, dropout: float) -> Network:
     def to_device(batch: tuple) -> Batch:
         sides, other_arrays = sides_of(batch)
         rows = np.concatenate(sides)[:, 0]
-        return Batch(None, vectors[rows], **other_arrays)
+        return Batch(np.zeros(0, np.int32), vectors[rows], **other_arrays)
 
-    def vectors_of(weights, batch, key):
-        return head_vectors(
-            weights["head"], batch.places, 0.0 if key is None else dropout, key
-        )
+    def vectors_of(weights: Weights, batch: Batch, key: jax.Array | None) -> jax.Array:
+        return head_vectors(weights["head"], batch.places, dropout, key)
 
     return Network(to_device, vectors_of)
 
@@ -120,14 +117,23 @@ def fit_head(
 
 
 @jax.jit
-def _step(weights, moments, matrix, one, two, is_duplicate, known, key):
+def _step(
+    weights: Weights,
+    moments: optax.OptState,
+    matrix: Array,
+    one: Array,
+    two: Array,
+    is_duplicate: Array,
+    known: Array | None,
+    key: jax.Array,
+) -> tuple[Weights, optax.OptState]:
     """One step of Adam on pairs, [n, d] each; of links also drawn questions, behind the second ones.
 
     `known` is None, or for links bool [n, n + drawn]: True where another answer is
     known too.
     """
 
-    def loss_of(weights):
+    def loss_of(weights: Weights) -> jax.Array:
         heads = head_vectors(weights["head"], jnp.concatenate([one, two]), DROPOUT, key)
         first = heads[: len(one)]
         second = heads[len(one) :]

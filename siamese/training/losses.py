@@ -20,13 +20,17 @@ The triplet loss is `siamese.nn.triplet.loss_from_scores`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypeAlias
 
 import jax
 import jax.numpy as jnp
 
+from siamese.nn.arrays import Array
 from siamese.nn.triplet import EDITIONS, loss_from_scores, negative_mask, positives
 from siamese.training.config import TrainConfig
+
+# Of scores, a mask, cosines and labels: what is minimised, and the mean loss a pair.
+Loss: TypeAlias = Callable[..., tuple[jax.Array, jax.Array]]
 
 TEMPERATURE = 0.05
 # Slope and centre of the pairwise loss. Learnt ones stayed at 9 to 11 and 0.53 to 0.56,
@@ -35,7 +39,7 @@ PAIR_TEMPERATURE = 0.1
 PAIR_CENTRE = 0.55
 
 
-def ranking_loss(scores, false_negative_mask=None):
+def ranking_loss(scores: Array, false_negative_mask: Array | None = None) -> jax.Array:
     """The multiple-negatives ranking loss of a similarity matrix, the mean of both directions.
 
     It is float [batch], >= 0, and 0 for a row without negatives. Arguments and errors
@@ -56,7 +60,7 @@ def ranking_loss(scores, false_negative_mask=None):
     return (rows + columns) / 2 - positives(logits)
 
 
-def pair_loss(cosines, is_duplicate):
+def pair_loss(cosines: Array, is_duplicate: Array) -> jax.Array:
     """The logistic loss, float [pairs], of labelled pairs: cosines, and labels 0 or 1, [pairs] each.
 
     Example:
@@ -69,7 +73,7 @@ def pair_loss(cosines, is_duplicate):
     )
 
 
-def make_loss(config: TrainConfig) -> Callable[..., tuple[Any, Any]]:
+def make_loss(config: TrainConfig) -> Loss:
     """The loss of a configuration.
 
     It is a function (scores [batch, batch], false_negative_mask, cosines [pairs],
@@ -78,7 +82,12 @@ def make_loss(config: TrainConfig) -> Callable[..., tuple[Any, Any]]:
     2023, which minimises the sum.
     """
 
-    def loss(scores, false_negative_mask=None, cosines=None, is_duplicate=None):
+    def loss(
+        scores: Array,
+        false_negative_mask: Array | None = None,
+        cosines: Array | None = None,
+        is_duplicate: Array | None = None,
+    ) -> tuple[jax.Array, jax.Array]:
         if config.loss == "triplet":
             edition = EDITIONS[config.edition]
             losses = loss_from_scores(
@@ -93,7 +102,7 @@ def make_loss(config: TrainConfig) -> Callable[..., tuple[Any, Any]]:
             minimised = jnp.sum(losses) if edition["reduction"] == "sum" else mean
             return minimised, mean
         mean = jnp.mean(ranking_loss(scores, false_negative_mask))
-        if cosines is not None:
+        if cosines is not None and is_duplicate is not None:
             mean = mean + config.pair_loss_weight * jnp.mean(
                 pair_loss(cosines, is_duplicate)
             )

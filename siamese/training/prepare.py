@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,7 +112,7 @@ def prepare(
         train_clusters=tuple(train_clusters),
         valid=tuple(validation),
         held_out=held_out,
-        held_out_rows=tuple(held_out_rows),
+        held_out_rows=(held_out_rows[0], held_out_rows[1]),
         labelled=labelled,
     )
 
@@ -229,7 +228,7 @@ def _labelled(
 
 def make_batches(
     data: TrainingData, config: TrainConfig
-) -> tuple[Iterator, list[tuple]]:
+) -> tuple[PaddedBatches | PairBatches, list[tuple]]:
     """The endless batches to train on, and the few to validate on: (q1, q2), int32 [batch, length].
 
     Those to validate on are smaller where there are fewer duplicates to validate on
@@ -239,28 +238,30 @@ def make_batches(
     if config.encoder:  # A question is the row of its vector, a token of its own.
         numbers = np.arange(len(ids) + 1)
         ids = Ragged(numbers[:-1].astype(np.int32), numbers)
-    train = [ids.take(side) for side in data.train]
-    valid = [ids.take(side) for side in data.valid]
+    train1, train2 = (ids.take(side) for side in data.train)
+    valid1, valid2 = (ids.take(side) for side in data.valid)
     # A loss over the other pairs of a batch needs two.
     valid_count = len(data.valid[0])
     valid_size = min(config.batch_size, max(2, valid_count))
-    batches: Iterator
+    batches: PaddedBatches | PairBatches
+    validation: PaddedBatches | PairBatches
     if config.batches == "course":
-        for first, second in (train, valid):
-            check_pairs(first, second, "question1", "question2")
-        batches = PaddedBatches(*train, config.batch_size)
+        check_pairs(train1, train2, "question1", "question2")
+        check_pairs(valid1, valid2, "question1", "question2")
+        batches = PaddedBatches(train1, train2, config.batch_size)
         batches.draws = random.Random(config.seed)
-        validation = PaddedBatches(*valid, valid_size, shuffle=False)
+        validation = PaddedBatches(valid1, valid2, valid_size, shuffle=False)
     else:
         batches = PairBatches(
-            *train,
+            train1,
+            train2,
             config.batch_size,
             seed=config.seed,
             swap=True,
             clusters=data.train_clusters,
             **_labelled_options(data, ids, config),
         )
-        validation = PairBatches(*valid, valid_size, seed=config.seed)
+        validation = PairBatches(valid1, valid2, valid_size, seed=config.seed)
     number = max(1, min(VALID_BATCHES, valid_count // valid_size))
     return batches, [next(validation) for _ in range(number)]
 

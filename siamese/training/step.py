@@ -13,9 +13,9 @@ negatives of the whole batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -23,8 +23,10 @@ import numpy as np
 import optax
 
 from siamese.errors import ArgumentError
+from siamese.nn.arrays import Array
 from siamese.nn.lstm import PAD, UNKNOWN, Dropout, LstmConfig, Words, encode
 from siamese.training.config import TrainConfig
+from siamese.training.losses import Loss
 
 WEIGHT_DECAY = 1e-5  # Trax's Adam multiplies each weight by 1 minus this at every step.
 # With no more words a batch names all: one shape, where compiling more would take
@@ -32,24 +34,27 @@ WEIGHT_DECAY = 1e-5  # Trax's Adam multiplies each weight by 1 minus this at eve
 SMALL_VOCABULARY = 4096
 
 
+Weights: TypeAlias = dict[str, jax.Array]  # see `siamese.nn.lstm`
+
+
 class State(NamedTuple):
     """What training changes; with the position in the batches it is all that a resumed run needs."""
 
-    step: Any  # int32, the steps done
-    weights: dict[str, Any]  # see `siamese.nn.lstm`
-    moments: Any  # the optimizer's state
+    step: Array  # int32, the steps done
+    weights: Weights
+    moments: optax.OptState  # the optimizer's state
 
 
 class Batch(NamedTuple):
     """A batch as the compiled step takes it."""
 
-    words: Any  # int32 [words], see `words_of`; None for a head
+    words: Array  # int32 [words], see `words_of`; empty for a head
     # int32 [2 * (batch + pairs), length]: the first questions of the duplicates and of
     # the labelled pairs, then the second ones. For a head an encoder's vectors of them,
     # float32 [2 * (batch + pairs), d].
-    places: Any
-    false_negative_mask: Any = None  # bool [batch, batch]
-    is_duplicate: Any = None  # int32 [pairs]
+    places: Array
+    false_negative_mask: Array | None = None  # bool [batch, batch]
+    is_duplicate: Array | None = None  # int32 [pairs]
 
 
 def make_optimizer(
@@ -63,7 +68,7 @@ def make_optimizer(
     )
 
 
-def learning_rate(config: TrainConfig, total_steps: int, step):
+def learning_rate(config: TrainConfig, total_steps: int, step: Array) -> jax.Array:
     """The learning rate of a step, counted from 1.
 
     'rsqrt' is the course's: it rises in a line during the warm-up and then falls with
@@ -82,14 +87,16 @@ def learning_rate(config: TrainConfig, total_steps: int, step):
 
 
 def initial_state(
-    weights: dict[str, Any], optimizer: optax.GradientTransformation
+    weights: Mapping[str, Array], optimizer: optax.GradientTransformation
 ) -> State:
     """The state before the first step."""
     # Trax counts the first step as 1 and corrects Adam's moments as in the second.
     moments = optax.tree.set(optimizer.init(weights), count=np.int32(1))
     # Copies: a step uses its state's arrays up.
     return State(
-        np.int32(0), {name: jnp.array(a) for name, a in weights.items()}, moments
+        np.array(0, np.int32),
+        {name: jnp.array(a) for name, a in weights.items()},
+        moments,
     )
 
 
@@ -99,11 +106,13 @@ class Network(NamedTuple):
     to_device: Callable[[tuple], Batch]  # a batch of questions
     # Of the seen weights, a batch and a JAX random key (None: no dropout): the vectors
     # of its questions, float32 [2 * (batch + pairs), d], in the order of its places.
-    vectors: Callable[[dict, Batch, Any], Any]
+    vectors: Callable[[Weights, Batch, jax.Array | None], jax.Array]
     # The weights that the vectors of a batch depend on, and their gradients as those of
     # all weights.
-    seen: Callable[[dict, Batch], dict] = lambda weights, _: weights
-    whole: Callable[[dict, dict, Batch], dict] = lambda gradients, *_: gradients
+    seen: Callable[[Weights, Batch], Weights] = lambda weights, _: weights
+    whole: Callable[[Weights, Weights, Batch], Weights] = lambda gradients, *_: (
+        gradients
+    )
 
 
 def lstm_network(
@@ -113,17 +122,17 @@ def lstm_network(
 ) -> Network:
     """An LSTM; `mesh` has the devices that share each batch, see `device_mesh`."""
 
-    def seen(weights, batch):
+    def seen(weights: Weights, batch: Batch) -> Weights:
         # [words, d_model]
         rows = jnp.take(weights["embedding"], batch.words, axis=0, mode="clip")
         return {**weights, "embedding": rows}
 
-    def vectors(weights, batch, key):
+    def vectors(weights: Weights, batch: Batch, key: jax.Array | None) -> jax.Array:
         numbers = jnp.arange(len(batch.words), dtype=jnp.int32)
         rates = None if key is None else dropout
         return encode(weights, Words(numbers, batch.places), lstm, rates, key)
 
-    def whole(gradients, weights, batch):
+    def whole(gradients: Weights, weights: Weights, batch: Batch) -> Weights:
         # The place of each row's gradient; behind the end for rows of absent words,
         # whose gradient is 0.
         count = len(batch.words)
@@ -143,11 +152,11 @@ def lstm_network(
 
 def make_step(
     network: Network,
-    loss: Callable[..., tuple[Any, Any]],
+    loss: Loss,
     optimizer: optax.GradientTransformation,
     *,
     seed: int = 0,
-) -> Callable[[State, tuple], tuple[State, dict[str, Any]]]:
+) -> Callable[[State, tuple], tuple[State, dict[str, jax.Array]]]:
     """step(state, batch) -> (state, metrics), compiled once for each shape of batch.
 
     The given state is used up. A batch is (q1, q2), int32 [batch, length] each, or a
@@ -157,10 +166,10 @@ def make_step(
     """
 
     @partial(jax.jit, donate_argnums=0)
-    def train_step(state: State, batch: Batch) -> tuple[State, dict[str, Any]]:
+    def train_step(state: State, batch: Batch) -> tuple[State, dict[str, jax.Array]]:
         key = jax.random.fold_in(jax.random.key(seed), state.step)
 
-        def loss_of(weights):
+        def loss_of(weights: Weights) -> tuple[jax.Array, jax.Array]:
             return batch_loss(loss, network.vectors(weights, batch, key), batch)
 
         seen = network.seen(state.weights, batch)
@@ -173,18 +182,22 @@ def make_step(
     return lambda state, batch: train_step(state, network.to_device(batch))
 
 
-def make_evaluation(network: Network, loss: Callable) -> Callable[[dict, tuple], Any]:
+def make_evaluation(
+    network: Network, loss: Loss
+) -> Callable[[Weights, tuple], jax.Array]:
     """evaluate(weights, batch) -> the mean loss a pair, without dropout."""
 
     @jax.jit
-    def evaluate(weights, batch: Batch):
+    def evaluate(weights: Weights, batch: Batch) -> jax.Array:
         vectors = network.vectors(network.seen(weights, batch), batch, None)
         return batch_loss(loss, vectors, batch)[1]
 
     return lambda weights, batch: evaluate(weights, network.to_device(batch))
 
 
-def batch_loss(loss, vectors, batch: Batch):
+def batch_loss(
+    loss: Loss, vectors: jax.Array, batch: Batch
+) -> tuple[jax.Array, jax.Array]:
     """The loss of a batch's vectors, float32 [2 * (batch + pairs), d], in the order of its places."""
     first, second = jnp.split(vectors, 2)
     pairs = 0 if batch.is_duplicate is None else len(batch.is_duplicate)
@@ -227,11 +240,8 @@ def to_device(
         )
     by_row = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("batch"))
     copied = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
-    _, *arrays = result
-    spread = [
-        None if array is None else jax.device_put(array, by_row) for array in arrays
-    ]
-    return Batch(jax.device_put(words, copied), *spread)
+    spread = jax.device_put(result, by_row)  # None stays None.
+    return spread._replace(words=jax.device_put(words, copied))
 
 
 def sides_of(batch: tuple) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
