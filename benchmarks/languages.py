@@ -27,8 +27,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import average_precision_score, precision_recall_curve
 
 from siamese import DuplicateDetector
+from siamese.corpus import HANDWRITTEN_FILES, handwritten_questions
 from siamese.encoders import find_encoder
 from siamese.text import language
 
@@ -140,11 +142,88 @@ def spelling(data: Path) -> Figures:
     return figures
 
 
+def meaning_of(row: dict[str, str], english: dict[str, str]) -> str:
+    """The meaning of a handwritten question, of one name in all languages."""
+    twin = row.get("english", "")
+    return row["group"] or english.get(twin) or twin or row["id"]
+
+
+def pair_figures(
+    detector: DuplicateDetector, texts: list[str], meanings: list[str], codes: list[str]
+) -> dict[str, float]:
+    """Which pairs of a list are found at the default threshold, and how all pairs rank."""
+    vectors = detector.encode(texts)
+    upper = np.triu_indices(len(texts), 1)
+    scores = (vectors @ vectors.T)[upper]
+    right = np.equal.outer(meanings, meanings)[upper]
+    across = np.not_equal.outer(codes, codes)[upper]
+    found = scores >= detector.threshold
+    precision, recall, cuts = precision_recall_curve(right, scores)
+    f1 = 2 * precision * recall / np.maximum(precision + recall, 1e-9)
+    figures = {
+        "questions": len(texts),
+        "pairs": int(right.sum()),
+        "precision": float(right[found].mean()) if found.any() else float("nan"),
+        "recall": float(found[right].mean()),
+        "average_precision": float(average_precision_score(right, scores)),
+        "best_threshold": float(cuts[f1[:-1].argmax()]),
+        "best_f1": float(f1.max()),
+    }
+    if across.any():
+        figures["recall_across"] = float(found[right & across].mean())
+        figures["precision_across"] = float(right[found & across].mean())
+    return figures
+
+
+def questions(data: Path) -> Figures:
+    """The handwritten questions, by language and all together."""
+    detector = DuplicateDetector.from_encoder("use")
+    english = {row["id"]: row["group"] for row in handwritten_questions()}
+    lists = {code: handwritten_questions(code) for code in HANDWRITTEN_FILES}
+    figures = {}
+    every: list[tuple[str, str, str]] = []
+    for code, rows in lists.items():
+        own = [(row["question"], meaning_of(row, english), code) for row in rows]
+        every += own
+        figures[code] = pair_figures(detector, *map(list, zip(*own)))
+    figures["mixed"] = pair_figures(detector, *map(list, zip(*every)))
+    return figures
+
+
+def faq(data: Path) -> Figures:
+    """Which entry of an English FAQ is nearest to tickets in five languages."""
+    detector = DuplicateDetector.from_encoder("use")
+    folder = HERE.parent / "tests" / "languages"
+    entries = list(csv.DictReader((folder / "faq.csv").open(encoding="utf-8")))
+    tickets = list(csv.DictReader((folder / "tickets.csv").open(encoding="utf-8")))
+    asked, known = (
+        detector.encode([row["question"] for row in rows])
+        for rows in (tickets, entries)
+    )
+    cosines = asked @ known.T
+    first = [entries[at]["id"] for at in cosines.argmax(axis=1)]
+    has_answer = np.array([bool(row["answer"]) for row in tickets])
+    right = np.array([row["answer"] == id_ for row, id_ in zip(tickets, first)])
+    answered = cosines.max(axis=1) >= detector.threshold
+    return {
+        "faq": {
+            "tickets_with_an_entry": int(has_answer.sum()),
+            "right_entry_first": int(right.sum()),
+            "answered": int((answered & has_answer).sum()),
+            "answered_right": int((answered & right).sum()),
+            "without_an_entry": int((~has_answer).sum()),
+            "answered_wrongly": int((answered & ~has_answer).sum()),
+        }
+    }
+
+
 PARTS: dict[str, Callable[[Path], Figures]] = {
     "translations": translations,
     "similarity": similarity,
     "recognition": recognition,
     "spelling": spelling,
+    "questions": questions,
+    "faq": faq,
 }
 
 

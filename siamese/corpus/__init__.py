@@ -1,4 +1,4 @@
-"""Questions that come with the package: the embedded corpus of labelled pairs, and 300 written by hand.
+"""Questions that come with the package: the embedded corpus of labelled pairs, and some written by hand.
 
 A grammar of everyday questions (tools/corpus in the repository) gives meanings and many
 wordings of each. Pairs of wordings of one meaning are duplicates; of the other pairs
@@ -16,10 +16,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from siamese.errors import ArgumentError
 from siamese.reading.pairs import QuestionPairs
 
 FILES = resources.files("siamese") / "corpus"
 HANDWRITTEN = FILES / "handwritten.csv"
+HANDWRITTEN_FILES = {
+    "en": HANDWRITTEN,
+    **{code: FILES / f"handwritten_{code}.csv" for code in ("de", "fr", "es", "zh")},
+}
 
 
 class CorpusQuestion(NamedTuple):
@@ -70,13 +75,25 @@ def embedded_corpus() -> EmbeddedCorpus:
     return EmbeddedCorpus(**parts, questions=tuple(dict.fromkeys(asked)))
 
 
-def handwritten_questions() -> list[dict[str, str]]:
-    """300 questions written by hand, to try a model on; nothing trains on them or is tuned on them.
+def handwritten_questions(language: str = "en") -> list[dict[str, str]]:
+    """300 questions written by hand in English, or 40 in German, French, Spanish or Chinese.
 
-    100 are in groups of 2 to 5 duplicates, 60 are near misses of another question, 140
-    stand alone. Each is a dict of id, question, group (of duplicates, else ""), style
-    (plain, typo, greeting, or no question mark), source (helpdesk, forum or everyday),
-    near_miss (number, negation, direction or name, else "") and twin (the id of the
-    question that a near miss nearly is).
+    They are there to try a model on; nothing trains on them or is tuned on them. Of the
+    English ones 100 are in groups of 2 to 5 duplicates, 60 are near misses of another
+    question, 140 stand alone; of 40 others 20, 10 and 10. Each is a dict of id,
+    question, group (of duplicates, else ""), style (plain, typo, greeting, or no
+    question mark), source (helpdesk, forum or everyday), near_miss (number, negation,
+    direction or name, else "") and twin (the id of the question that a near miss nearly
+    is). A group has one name in all languages. A question in another language that is
+    in no group has the id of the English one of its meaning as well, as english.
+
+    Args:
+      language: a key of `HANDWRITTEN_FILES`; else ArgumentError.
     """
-    return list(csv.DictReader(HANDWRITTEN.read_text("utf-8").splitlines()))
+    if language not in HANDWRITTEN_FILES:
+        raise ArgumentError(
+            f"There are no handwritten questions in {language!r}; there are some in "
+            f"{', '.join(HANDWRITTEN_FILES)}."
+        )
+    text = HANDWRITTEN_FILES[language].read_text("utf-8")
+    return list(csv.DictReader(text.splitlines()))

@@ -1,0 +1,64 @@
+"""Handwritten questions in several languages, and tickets in five against an English FAQ."""
+
+import csv
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from siamese import DuplicateDetector
+from siamese.corpus import HANDWRITTEN_FILES, handwritten_questions
+from siamese.errors import ArgumentError
+from siamese.text.language import list_languages
+
+HERE = Path(__file__).parent
+FOREIGN = [code for code in HANDWRITTEN_FILES if code != "en"]
+
+
+def rows_of(name):
+    with open(HERE / name, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("code", FOREIGN)
+def test_forty_questions_of_a_language_are_read_as_the_english_ones(code):
+    english = {row["id"]: row for row in handwritten_questions()}
+    rows = handwritten_questions(code)
+    ids = {row["id"]: row for row in rows}
+    assert len(rows) == len(ids) == len({row["question"] for row in rows}) == 40
+    assert set(rows[0]) == {*english["q001"], "english"}
+    groups = Counter(row["group"] for row in rows if row["group"])
+    assert sum(groups.values()) == 20 and min(groups.values()) >= 2
+    assert set(groups) <= {row["group"] for row in english.values()}
+    missed = [row for row in rows if row["near_miss"]]
+    assert len(missed) == 10 and all(row["twin"] in ids for row in missed)
+    assert all(bool(row["group"]) != bool(row["english"]) for row in rows)
+    others = [english[row["english"]] for row in rows if row["english"]]
+    assert not any(row["group"] for row in others)
+    assert {row["style"] for row in rows} <= {row["style"] for row in english.values()}
+    assert list_languages([row["question"] for row in rows]).main == code
+
+
+def test_a_language_without_questions_is_refused():
+    with pytest.raises(
+        ArgumentError, match="'xx'; there are some in en, de, fr, es, zh"
+    ):
+        handwritten_questions("xx")
+
+
+def test_tickets_in_five_languages_find_the_entry_of_an_english_faq():
+    detector = DuplicateDetector.from_encoder("use")
+    tickets, entries = rows_of("tickets.csv"), rows_of("faq.csv")
+    assert (len(tickets), len(entries)) == (60, 40)
+    asked, known = (
+        detector.encode([row["question"] for row in rows])
+        for rows in (tickets, entries)
+    )
+    cosines = asked @ known.T
+    nearest = [entries[at]["id"] for at in cosines.argmax(axis=1)]
+    answers = [row["answer"] for row in tickets]
+    assert sum(map(str.__eq__, nearest, answers)) >= 43
+    has_none = np.array([not answer for answer in answers])
+    assert has_none.sum() == 10
+    assert (cosines[has_none].max(axis=1) >= detector.threshold).sum() <= 2
