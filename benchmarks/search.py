@@ -258,7 +258,7 @@ def groupings(vectors: np.ndarray, lowest: float) -> list[tuple[float, np.ndarra
     cuts = np.linspace(1, lowest, 29).tolist()
     labels = [np.arange(len(vectors))]
     for cut in cuts:
-        labels.append(average_linkage(vectors, cut, parts=labels[-1]))
+        labels.append(average_linkage(vectors, cut, together=labels[-1]))
     return list(zip(cuts, labels[1:]))
 
 

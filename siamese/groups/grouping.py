@@ -90,10 +90,13 @@ def linked_labels(
     labels = np.arange(len(vectors))
     least, decide = detector.rule(threshold) if shifts is None else (threshold, None)
     known = ~detector.without_known_words(texts)
-    parts = first_places(texts, str)[known]
-    some = vectors if known.all() else vectors[known]
-    own = None if shifts is None else shifts[known]
-    linked = average_linkage(some, least, parts=parts, decide=decide, shifts=own)
+    linked = average_linkage(
+        vectors if known.all() else vectors[known],
+        least,
+        together=first_places(texts, str)[known],
+        decide=decide,
+        shifts=None if shifts is None else shifts[known],
+    )
     labels[known] = linked + len(vectors)
     return labels
 
@@ -105,8 +108,8 @@ def groups_of(vectors: np.ndarray, labels: np.ndarray) -> list[list[Member]]:
     """
     rows = np.flatnonzero(np.bincount(labels)[labels] > 1)
     rows = rows[np.argsort(labels[rows], kind="stable")]
-    parts = np.split(rows, np.flatnonzero(np.diff(labels[rows])) + 1)
-    groups = [_members(vectors, part) for part in parts if len(part)]
+    members = np.split(rows, np.flatnonzero(np.diff(labels[rows])) + 1)
+    groups = [_members(vectors, group) for group in members if len(group)]
     return sorted(
         groups, key=lambda group: (-len(group), min(member.row for member in group))
     )
@@ -147,10 +150,15 @@ def bound_labels(
     for group in np.unique(joined[inside]):
         rows = np.flatnonzero(joined == group)
         apart = np.searchsorted(rows, inside[joined[inside[:, 0]] == group])
-        options = {"parts": linked[rows], "apart": apart, "decide": rule[1]}
-        options["shifts"] = None if shifts is None else shifts[rows]
-        parts = average_linkage(vectors[rows], rule[0], **options)
-        joined[rows] = joined.max() + 1 + parts
+        again = average_linkage(
+            vectors[rows],
+            rule[0],
+            together=linked[rows],
+            apart=apart,
+            decide=rule[1],
+            shifts=None if shifts is None else shifts[rows],
+        )
+        joined[rows] = joined.max() + 1 + again
     return np.unique(joined, return_inverse=True)[1]
 
 

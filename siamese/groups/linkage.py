@@ -43,50 +43,73 @@ def strongest_pairs(
     missing.
     """
     vectors = np.asarray(vectors, np.float32)
-    least = min(threshold, EQUAL)
-    # Of a typical pair; another cut would cost time alone.
-    usual = 0.0 if shifts is None or not len(shifts) else 2 * float(np.mean(shifts))
-    bounds = upper_bounds(vectors, least + usual)
+    n = len(vectors)
+    best = _BestPairs(min(threshold, EQUAL))
+    # Of a typical pair: the bounds are chosen by it.
+    usual = 0.0 if shifts is None or not n else 2 * float(np.mean(shifts))
+    bounds = upper_bounds(vectors, best.least + usual)
     shorter = vectors if bounds is None else bounds
     buffer = np.empty(ROWS * COLUMNS, np.float32)
-    pairs = [(np.zeros(0, np.int32),) * 2 + (np.zeros(0, np.float32),)]
-    count = 0
-    for start, other in product(
-        range(0, len(vectors), ROWS), range(0, len(vectors), COLUMNS)
-    ):
+    for start, other in product(range(0, n, ROWS), range(0, n, COLUMNS)):
         rows = shorter[start : start + ROWS]  # [r, d]
         columns = shorter[other : other + COLUMNS]  # [k, d]
         # These pairs were looked at in the other order.
         if other + len(columns) <= start:
             continue
-        # A contiguous part of the buffer, or else NumPy copies the product into it.
-        scores = buffer[: len(rows) * len(columns)].reshape(len(rows), len(columns))
-        np.matmul(rows, columns.T, out=scores)
+
+        # The pairs of this block that may be above the cosine,
+        scores = _products(rows, columns, buffer)
         if shifts is not None:
             scores -= shifts[start : start + len(rows), None]
             scores -= shifts[other : other + len(columns)]
-        i, j = np.divmod(np.flatnonzero(scores > least - ROUNDING), len(columns))
+        i, j = np.divmod(np.flatnonzero(scores > best.least - ROUNDING), len(columns))
         cosines = scores[i, j]
-        i = i + start
-        j = j + other
+        i += start
+        j += other
+
+        # and those of them that are.
         if bounds is not None:
             cosines = in_blocks(lambda a, b: np.vecdot(vectors[a], vectors[b]), i, j)
             if shifts is not None:
                 cosines = cosines - shifts[i] - shifts[j]
-        best = (cosines > least) & (i < j)
-        best = best if allowed is None else best & in_blocks(allowed, i, j)
-        pairs.append(
-            (i[best].astype(np.int32), j[best].astype(np.int32), cosines[best])
-        )
-        count += len(pairs[-1][0])
-        if count > 2 * MOST_PAIRS:
-            sides = [np.concatenate(side) for side in zip(*pairs)]
-            best = np.argpartition(sides[2], -MOST_PAIRS)[-MOST_PAIRS:]
-            pairs = [tuple(side[best] for side in sides)]
-            count = MOST_PAIRS
-            least = float(pairs[0][2].min())
-    i, j, cosines = (np.concatenate(side) for side in zip(*pairs))
-    return i.astype(np.int64), j.astype(np.int64), np.minimum(cosines, 1), least
+        is_above = (cosines > best.least) & (i < j)
+        if allowed is not None:
+            is_above &= in_blocks(allowed, i, j)
+        best.add(i[is_above], j[is_above], cosines[is_above])
+    return *best.all(), best.least
+
+
+class _BestPairs:
+    """Pairs above a cosine, which rises where they are more than twice `MOST_PAIRS`."""
+
+    def __init__(self, least: float):
+        self.least = least
+        self._count = 0
+        no_rows = np.zeros(0, np.int32)
+        self._found = [(no_rows, no_rows, np.zeros(0, np.float32))]
+
+    def add(self, i: np.ndarray, j: np.ndarray, cosines: np.ndarray) -> None:
+        """Adds pairs of rows with their cosines, and drops the least of all where they are too many."""
+        self._found.append((i.astype(np.int32), j.astype(np.int32), cosines))
+        self._count += len(i)
+        if self._count > 2 * MOST_PAIRS:
+            one, two, all_cosines = map(np.concatenate, zip(*self._found))
+            best = np.argpartition(all_cosines, -MOST_PAIRS)[-MOST_PAIRS:]
+            self._found = [(one[best], two[best], all_cosines[best])]
+            self._count = MOST_PAIRS
+            self.least = float(all_cosines[best].min())
+
+    def all(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Rows int64 [m], rows int64 [m] and cosines float32 [m]."""
+        i, j, cosines = map(np.concatenate, zip(*self._found))
+        return i.astype(np.int64), j.astype(np.int64), np.minimum(cosines, 1)
+
+
+def _products(rows: np.ndarray, columns: np.ndarray, buffer: np.ndarray) -> np.ndarray:
+    """Rows by columns, float32 [r, k], in a buffer."""
+    # A contiguous part of it, or else NumPy copies the product into it.
+    scores = buffer[: len(rows) * len(columns)].reshape(len(rows), len(columns))
+    return np.matmul(rows, columns.T, out=scores)
 
 
 def upper_bounds(vectors: np.ndarray, threshold: float) -> np.ndarray | None:
@@ -114,8 +137,8 @@ def upper_bounds(vectors: np.ndarray, threshold: float) -> np.ndarray | None:
     for width in (d // 8, 3 * d // 16, d // 4, d // 2):
         short = shortened(some, width)
         if np.mean(short @ short.T > threshold - ROUNDING) < MOST_LEFT + 1 / SAMPLE:
-            parts = (vectors[start : start + ROWS] for start in range(0, n, ROWS))
-            return np.concatenate([shortened(rows, width) for rows in parts])
+            blocks = (vectors[start : start + ROWS] for start in range(0, n, ROWS))
+            return np.concatenate([shortened(rows, width) for rows in blocks])
     return None
 
 
@@ -123,7 +146,7 @@ def average_linkage(
     vectors: np.ndarray,
     threshold: float,
     *,
-    parts: np.ndarray | None = None,
+    together: np.ndarray | None = None,
     apart: np.ndarray | None = None,
     decide: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
     shifts: np.ndarray | None = None,
@@ -134,13 +157,13 @@ def average_linkage(
     "cosine")`` (UPGMA: Sokal and Michener, 1958), which keeps all pairs in memory and
     joins the most similar groups, again and again. Here all groups that are each
     other's most similar are joined at once. The result is the same, since the mean with
-    a union is never above the better of the means with its parts (Murtagh, 1983); with
+    a union is never above the better of the means with the two (Murtagh, 1983); with
     `apart` or `decide` another order of joins may give other groups.
 
     Args:
       vectors: float32 [n, d], of length 1.
       threshold: groups are joined where their mean cosine is above it; from -1 to 1.
-      parts: int64 [n]; questions of equal numbers are together from the start.
+      together: int64 [n]; questions of equal numbers share a group from the start.
       apart: int64 [pairs, 2], rows that never share a group.
       decide: of the mean vectors of groups, float32 [m, d] twice, whether these may be joined: bool [m].
       shifts: float32 [n], taken off the cosines of each question, as `siamese.groups.local` has them: the
@@ -151,79 +174,141 @@ def average_linkage(
       >>> average_linkage(vectors, 0.75).tolist()  # 0 to 3 are chained by 0.8, 0.96, 0.8
       [0, 1, 1, 2]
     """
-    apart = np.zeros((0, 2), np.int64) if apart is None else apart
-    parts = np.arange(len(vectors)) if parts is None else parts
-    _, first, labels = np.unique(parts, return_index=True, return_inverse=True)
-    sums = vectors[first]
-    sizes = np.bincount(labels)
-    rest = np.delete(np.arange(len(labels)), first)
-    np.add.at(sums, labels[rest], vectors[rest])
-    shift_sums = (
-        None if shifts is None else np.bincount(labels, shifts).astype(np.float32)
-    )
-
-    def key(i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        return np.minimum(i, j) * len(sizes) + np.maximum(i, j)
-
-    def allowed(i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        never = key(*labels[apart].T)
-        may = ~np.isin(key(i, j), never)
-        if decide is not None:
-            may[may] = in_blocks(
-                lambda a, b: decide(means(a), means(b)), i[may], j[may]
-            )
-        return may
-
-    def means(rows: np.ndarray) -> np.ndarray:
-        return sums[rows] / sizes[rows, None].astype(np.float32)
-
-    def mean_cosines(i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        cosines = np.vecdot(sums[i], sums[j]) / (sizes[i] * sizes[j])
-        return (
-            cosines if shift_sums is None else cosines - mean_shifts(i) - mean_shifts(j)
-        )
-
-    def mean_shifts(rows: np.ndarray) -> np.ndarray:
-        return shift_sums[rows] / sizes[rows].astype(np.float32)
-
+    groups = _Groups(vectors, together, apart, decide, shifts)
     random = np.random.default_rng(0)
     least = np.inf
     while least > threshold:
         # The best of too many pairs decide the joins down to the last of them; then
         # again, with the groups of that moment.
-        groups = sums if len(sums) == len(vectors) else means(np.arange(len(sums)))
-        own = None if shifts is None else mean_shifts(np.arange(len(sums)))
-        i, j, cosines, least = strongest_pairs(groups, threshold, allowed, own)
-        del groups  # as large as the list
+        i, j, cosines, least = strongest_pairs(
+            groups.all_means(), threshold, groups.may_join, groups.all_mean_shifts()
+        )
         while len(i):
-            a, b = _each_others_best(i, j, cosines, len(sizes), random)
-            sums[a] += sums[b]
-            sizes[a] += sizes[b]
-            sizes[b] = 0
-            if shift_sums is not None:
-                shift_sums[a] += shift_sums[b]
-            group = np.arange(len(sizes))
-            group[b] = a
-            labels = group[labels]
-            i = group[i]
-            j = group[j]
-            grown = np.isin(np.arange(len(sizes)), a)
-            changed = grown[i] | grown[j]
-            one, two = np.divmod(np.unique(key(i, j)[changed & (i != j)]), len(sizes))
-            new = allowed(one, two)
-            one = one[new]
-            two = two[new]
-            mean = in_blocks(mean_cosines, one, two)
-            new = mean > least
-            i = np.append(i[~changed], one[new])
-            j = np.append(j[~changed], two[new])
-            cosines = np.append(cosines[~changed], mean[new])
-        left = sizes > 0
-        labels = (np.cumsum(left) - 1)[labels]
-        sums = sums[left]
-        sizes = sizes[left]
-        shift_sums = None if shift_sums is None else shift_sums[left]
-    return labels
+            a, b = _each_others_best(i, j, cosines, len(groups), random)
+            group = groups.join(a, b)
+            i, j, cosines = groups.pairs_between(group, a, i, j, cosines, least)
+        groups.drop_empty()
+    return groups.labels
+
+
+class _Groups:
+    """The groups of `average_linkage`, which has the arguments: the sum and the size of each."""
+
+    def __init__(
+        self,
+        vectors: np.ndarray,
+        together: np.ndarray | None,
+        apart: np.ndarray | None,
+        decide: Callable | None,
+        shifts: np.ndarray | None,
+    ):
+        together = np.arange(len(vectors)) if together is None else together
+        _, first, labels = np.unique(together, return_index=True, return_inverse=True)
+        self.labels = labels  # int64 [n], the group of each question
+        self.sizes = np.bincount(labels)  # [groups]; 0 after a group joined another
+        self.sums = vectors[first]  # [groups, d]
+        others = np.delete(np.arange(len(labels)), first)
+        np.add.at(self.sums, labels[others], vectors[others])
+        self.shift_sums = None  # [groups]
+        if shifts is not None:
+            self.shift_sums = np.bincount(labels, shifts).astype(np.float32)
+        self.apart = np.zeros((0, 2), np.int64) if apart is None else apart
+        self.decide = decide
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def means(self, rows: np.ndarray) -> np.ndarray:
+        """The mean vectors of some groups, float32 [m, d]."""
+        return self.sums[rows] / self.sizes[rows, None].astype(np.float32)
+
+    def all_means(self) -> np.ndarray:
+        """The mean vectors of all groups; without a copy where each is one question."""
+        if len(self.sums) == len(self.labels):
+            return self.sums
+        return self.means(np.arange(len(self.sums)))
+
+    def mean_shifts(self, rows: np.ndarray) -> np.ndarray:
+        return self.shift_sums[rows] / self.sizes[rows].astype(np.float32)
+
+    def all_mean_shifts(self) -> np.ndarray | None:
+        if self.shift_sums is None:
+            return None
+        return self.mean_shifts(np.arange(len(self.sums)))
+
+    def mean_cosines(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """The mean cosines of pairs of groups, less their mean shifts, float32 [m]."""
+        sizes = self.sizes[i] * self.sizes[j]
+        cosines = np.vecdot(self.sums[i], self.sums[j]) / sizes
+        if self.shift_sums is None:
+            return cosines
+        return cosines - self.mean_shifts(i) - self.mean_shifts(j)
+
+    def key(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """One number for each pair of groups, in either order."""
+        return np.minimum(i, j) * len(self) + np.maximum(i, j)
+
+    def may_join(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """Whether groups may be joined, bool [m]: by the answers, and by what decides."""
+        never = self.key(*self.labels[self.apart].T)
+        may = ~np.isin(self.key(i, j), never)
+        decide = self.decide
+        if decide is not None:
+            may[may] = in_blocks(
+                lambda a, b: decide(self.means(a), self.means(b)), i[may], j[may]
+            )
+        return may
+
+    def join(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Joins groups `b` to groups `a`, and returns to which group each has come, int64 [groups]."""
+        self.sums[a] += self.sums[b]
+        self.sizes[a] += self.sizes[b]
+        self.sizes[b] = 0
+        if self.shift_sums is not None:
+            self.shift_sums[a] += self.shift_sums[b]
+        group = np.arange(len(self))
+        group[b] = a
+        self.labels = group[self.labels]
+        return group
+
+    def pairs_between(
+        self,
+        group: np.ndarray,
+        grown: np.ndarray,
+        i: np.ndarray,
+        j: np.ndarray,
+        cosines: np.ndarray,
+        least: float,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Pairs (i, j) of groups that have come to `group`, with their mean cosines, above `least`.
+
+        Only pairs with a `grown` group have another mean than before.
+        """
+        i = group[i]
+        j = group[j]
+        has_grown = np.isin(np.arange(len(self)), grown)
+        is_changed = has_grown[i] | has_grown[j]
+        keys = np.unique(self.key(i, j)[is_changed & (i != j)])
+        one, two = np.divmod(keys, len(self))
+        may = self.may_join(one, two)
+        one = one[may]
+        two = two[may]
+        means = in_blocks(self.mean_cosines, one, two)
+        is_above = means > least
+        return (
+            np.append(i[~is_changed], one[is_above]),
+            np.append(j[~is_changed], two[is_above]),
+            np.append(cosines[~is_changed], means[is_above]),
+        )
+
+    def drop_empty(self) -> None:
+        """Numbers the groups that are left from 0."""
+        left = self.sizes > 0
+        self.labels = (np.cumsum(left) - 1)[self.labels]
+        self.sums = self.sums[left]
+        self.sizes = self.sizes[left]
+        if self.shift_sums is not None:
+            self.shift_sums = self.shift_sums[left]
 
 
 def _each_others_best(

@@ -202,7 +202,9 @@ def test_average_linkage_is_scipys(monkeypatch, most_pairs, threshold):
     labels = hierarchy.fcluster(tree, 1 - threshold, "distance")
     expected = (frozenset(np.flatnonzero(labels == g).tolist()) for g in set(labels))
     assert rows_of(found) == {group for group in expected if len(group) > 1}
-    labels = average_linkage(vectors, threshold, parts=average_linkage(vectors, 0.95))
+    labels = average_linkage(
+        vectors, threshold, together=average_linkage(vectors, 0.95)
+    )
     assert_array_equal(labels, average_linkage(vectors, threshold))
     sizes = [len(group) for group in found]
     assert sizes == sorted(sizes, reverse=True) and sizes[0] > 2
