@@ -10,11 +10,16 @@ from siamese.text.cleaning import folded
 from siamese.text.names import normal_name
 
 
-class Parts(NamedTuple):
-    """What makes a question: columns, and how many of their first words count (None: all)."""
+class TextColumns(NamedTuple):
+    """What makes a text: columns, and how many of their first words count (None: all)."""
 
     columns: list[str]
     words: int | None = None
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether the text is another than that of one column."""
+        return len(self.columns) > 1 or self.words is not None
 
 
 def shown_names(header: Sequence[Any]) -> str:
@@ -33,12 +38,12 @@ def columns_called(name: str, header: Sequence[str]) -> list[str]:
     return [other for other in header if normal_name(other) == normal]
 
 
-def read_spec(spec: str, header: Sequence[str] = ()) -> Parts:
+def read_spec(spec: str, header: Sequence[str] = ()) -> TextColumns:
     """What a user calls columns, "title+body:50" taken apart; a column's own name may have these marks."""
     own = set(map(folded, header))
     if folded(spec) in own:
-        return Parts([spec])
+        return TextColumns([spec])
     limit = re.search(r":([1-9]\d{0,8}+)\Z", spec)
     names = spec[: limit.start()] if limit else spec
     columns = [names] if folded(names) in own else names.split("+")
-    return Parts(columns, int(limit[1]) if limit else None)
+    return TextColumns(columns, int(limit[1]) if limit else None)

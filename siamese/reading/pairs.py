@@ -10,7 +10,7 @@ import numpy as np
 
 from siamese.errors import ArgumentError, DataError, ShapeError
 from siamese.reading.clusters import cluster_split
-from siamese.reading.columns import Parts, shown_names
+from siamese.reading.columns import TextColumns, shown_names
 from siamese.reading.report import ReadReport
 from siamese.reading.rows import Rows, open_rows
 from siamese.reading.tables import id_text
@@ -46,6 +46,8 @@ COLUMN_NAMES = {
     "question2": ("question2", "sentence2"),
     "is_duplicate": ("is_duplicate", "label"),
 }
+BY_IDS = ("id1", "id2")
+KNOWN_NAMES = (*(name for names in COLUMN_NAMES.values() for name in names), *BY_IDS)
 PAIR_IDS = ("id", "idx", "pair_id")
 MOST_TEST_ROWS = 10_240  # as in the course, where `test_rows` is None
 _SEED = 34  # of `split`, fixed: a resumed run must see the same rows
@@ -199,29 +201,16 @@ def read_pairs(
       >>> pairs.question1, pairs.report.count("empty")
       (['A?'], 1)
     """
-    specs = (
-        columns.split(",")
-        if columns and isinstance(columns, str)
-        else list(map(str, columns))
-    )
-    if columns and len(specs) not in (2, 3):
-        raise ArgumentError(
-            f"columns names two questions and perhaps a label; it is {columns!r}."
-        )
-    texts = None if texts is None else {id_text(i): text for i, text in texts.items()}
-    specs = specs[: 3 if labels else 2]
-    known = {name for names in COLUMN_NAMES.values() for name in names} | {"id1", "id2"}
-    known |= set(LINK_NAMES) if texts is not None else set()
+    specs = _column_specs(columns)[: 3 if labels else 2]
+    known = set(KNOWN_NAMES)
+    if texts is not None:
+        texts = {id_text(i): text for i, text in texts.items()}
+        known.update(LINK_NAMES)
     with open_rows(
         source, bad_rows, names=known, specs=specs, encoding=encoding
     ) as rows:
-        has_labels = bool(columns_named(COLUMN_NAMES["is_duplicate"], rows.header))
-        if texts is not None and len(specs) < 3 and not has_labels:
-            labels = False
-        names = ["id1", "id2"] if texts is not None else ["question1", "question2"]
-        links = None if texts is None or specs else _links(rows)
-        parts = links or _pair_parts(rows, specs, names + ["is_duplicate"] * labels)
-        entries = list(_entries(rows, parts, texts))
+        made_of = _pair_columns(rows, specs, labels, texts is not None)
+        entries = list(_entries(rows, made_of, texts))
     report = rows.report
     if not report.rows:
         raise DataError(f"{report.path} has no rows after its header.")
@@ -233,10 +222,19 @@ def read_pairs(
     )
 
 
+def _column_specs(columns: Sequence[str] | str) -> list[str]:
+    """The columns as a user names them, taken apart."""
+    specs = columns.split(",") if isinstance(columns, str) else [*map(str, columns)]
+    if columns and len(specs) not in (2, 3):
+        raise ArgumentError(
+            f"columns names two questions and perhaps a label; it is {columns!r}."
+        )
+    return specs if columns else []
+
+
 def names_by_id(source: Any, encoding: str | None = None) -> bool:
     """Whether a file names its questions by their ids: it has id1 and id2, and no question1."""
-    known = {name for names in COLUMN_NAMES.values() for name in names} | {"id1", "id2"}
-    with open_rows(source, names=known, encoding=encoding) as rows:
+    with open_rows(source, names=KNOWN_NAMES, encoding=encoding) as rows:
         names = set(map(normal_name, rows.header))
     return {"id1", "id2"} <= names and names.isdisjoint(COLUMN_NAMES["question1"])
 
@@ -245,10 +243,10 @@ Entry = tuple[str, str, bool, Any, int]  # question1, question2, label, id, data
 
 
 def _entries(
-    rows: Rows, parts: list[Parts], texts: Mapping[str, str] | None
+    rows: Rows, made_of: list[TextColumns], texts: Mapping[str, str] | None
 ) -> Iterator[Entry]:
     """The rows with both questions and a label; the others go into the report."""
-    one, two, *label = parts
+    one, two, *label = made_of
     if texts is not None and len(one.columns) + len(two.columns) > 2:
         raise DataError(f"{rows.where}: columns of ids cannot be joined.")
     key = rows.first_column(PAIR_IDS)
@@ -293,21 +291,28 @@ def has_links(source: Any, **options: Any) -> bool:
         return not rows.is_plain and not has_pairs and _links(rows) is not None
 
 
-def _links(rows: Rows) -> list[Parts] | None:
+def _links(rows: Rows) -> list[TextColumns] | None:
     """The columns of ids and of links to other questions, of a list that has both."""
     if {"id1", "id2"} <= set(map(normal_name, rows.header)):
         return None
     key = rows.first_column(ID_NAMES) or rows.first_column(ALL_ID_NAMES)
     link = rows.first_column(LINK_NAMES)
-    return [Parts([key]), Parts([link])] if key and link else None
+    return [TextColumns([key]), TextColumns([link])] if key and link else None
 
 
-def _pair_parts(
-    rows: Rows, specs: Sequence[str], required: Sequence[str]
-) -> list[Parts]:
-    """What makes each required column, of which `specs` name the first."""
-    parts = list(map(rows.parts, specs))
-    for name in required[len(parts) :]:
+def _pair_columns(
+    rows: Rows, specs: Sequence[str], labels: bool, by_id: bool
+) -> list[TextColumns]:
+    """What makes both questions, or their ids, and the label; `specs` name the first of them."""
+    has_labels = bool(columns_named(COLUMN_NAMES["is_duplicate"], rows.header))
+    if by_id and not specs and (links := _links(rows)):
+        return links
+    if by_id and len(specs) < 3 and not has_labels:
+        labels = False
+    required = list(BY_IDS if by_id else ("question1", "question2"))
+    required += ["is_duplicate"] * labels
+    made_of = list(map(rows.text_columns, specs))
+    for name in required[len(made_of) :]:
         usual = COLUMN_NAMES.get(name, (name,))
         columns = [
             other
@@ -317,15 +322,14 @@ def _pair_parts(
         if len(columns) != 1:
             several = f"{name} may be any of {' and '.join(columns)}"
             what = several if columns else f"no column {name}"
-            by_id = name == "question1" and {"id1", "id2"} <= set(
-                map(normal_name, rows.header)
-            )
-            how = BY_ID if by_id else BY_NAME.format(", ".join(required))
+            has_ids = set(BY_IDS) <= set(map(normal_name, rows.header))
+            is_by_id = name == "question1" and has_ids
+            how = BY_ID if is_by_id else BY_NAME.format(", ".join(required))
             raise DataError(
                 f"{rows.where}: {what}; the columns: {shown_names(rows.header)}. {how}"
             )
-        parts.append(Parts(columns))
-    return parts
+        made_of.append(TextColumns(columns))
+    return made_of
 
 
 # ---- Which pairs train and which test ----

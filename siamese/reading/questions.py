@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from shlex import quote
-from typing import Any
+from typing import Any, NamedTuple
 
 from siamese.errors import DataError
-from siamese.reading.columns import Parts, read_spec, shown_names
+from siamese.reading.columns import TextColumns, read_spec, shown_names
 from siamese.reading.report import ReadReport
 from siamese.reading.rows import Rows, open_rows
 from siamese.reading.tables import id_text, json_value
@@ -95,42 +95,41 @@ def read_questions(
       >>> result.questions, result.ids, result.columns, result.report.count("empty")
       (['How far?', 'Who?'], ['7', '9'], [{'by': 'me'}, {'by': 'you'}], 1)
     """
-    column, id_column = (
-        name if name is None else str(name) for name in (column, id_column)
-    )
+    column = None if column is None else str(column)
+    id_column = None if id_column is None else str(id_column)
     known = () if column else (*QUESTION_NAMES, *PAIR_NAMES, *ALL_ID_NAMES)
     asked = [column, id_column]
     with open_rows(
         source, bad_rows, names=known, specs=asked, encoding=encoding
     ) as rows:
-        shown, parts = _question_parts(rows, column)
-        key = rows.column(id_column) if id_column else rows.first_column(ID_NAMES)
-        is_likely = key is None
-        key = key or rows.first_column(ALL_ID_NAMES)
-        key = key if parts else None
-        known_repeated = None if repeated is None else Repeated.from_json(repeated)
-        if parts:
-            entries, key, left_out = _entries(
-                rows, parts, key, is_likely, keep_repeated, known_repeated
-            )
-        else:
+        shown, made_of = _question_columns(rows, column)
+        ids = _id_column(rows, id_column)
+        if made_of is None:
+            has_ids = False
             entries = _pair_entries(rows)
             left_out = Repeated()
+        else:
+            entries, texts = _entries(rows, made_of, ids)
+            has_ids = _has_ids(rows, entries, ids)
+            earlier = None if repeated is None else Repeated.from_json(repeated)
+            entries.compared, left_out = _compared(
+                rows, made_of, entries.texts, texts, keep_repeated, earlier
+            )
     report = rows.report
     if not report.rows:
         raise DataError(f"{report.path} has no rows.")
     if not entries.texts:
         raise DataError(f"{report.path} has no usable question.\n{report}")
     return QuestionList(
-        report,
-        entries.texts,
-        entries.ids,
-        key is not None,
-        entries.columns(),
-        entries.rows,
-        shown,
-        entries.compared,
-        left_out,
+        report=report,
+        questions=entries.texts,
+        ids=entries.ids,
+        has_ids=has_ids,
+        columns=entries.columns(),
+        rows=entries.rows,
+        column=shown,
+        compared=entries.compared,
+        repeated=left_out,
     )
 
 
@@ -202,7 +201,7 @@ class Entries:
 
 def _pair_entries(rows: Rows) -> Entries:
     """The distinct questions of a file of pairs."""
-    sides = [Parts([rows.column(name)]) for name in PAIR_NAMES]
+    sides = [TextColumns([rows.column(name)]) for name in PAIR_NAMES]
     known: set[str] = set()
     entries = Entries()
     for line, number, row in rows:
@@ -220,82 +219,98 @@ def _pair_entries(rows: Rows) -> Entries:
     return entries
 
 
-def _entries(
-    rows: Rows,
-    parts: Parts,
-    key: str | None,
-    is_likely: bool,
-    keeps: bool,
-    earlier: Repeated | None,
-) -> tuple[Entries, str | None, Repeated]:
-    """The rows with a question, the column of their ids, and what many of them repeat.
+class _IdColumn(NamedTuple):
+    """The column of ids, None without one; a likely one may turn out to hold none."""
 
-    A column that is a likely one of ids holds none where a value is missing or occurs
-    twice.
-    """
-    is_joined = len(parts.columns) > 1 or parts.words  # Joined columns stay whole, too.
+    name: str | None
+    is_likely: bool = False
+
+
+def _id_column(rows: Rows, named: str | None) -> _IdColumn:
+    """The column of ids that the user has named, or that is called as ids usually are."""
+    name = rows.column(named) if named else rows.first_column(ID_NAMES)
+    if name:
+        return _IdColumn(name)
+    return _IdColumn(rows.first_column(ALL_ID_NAMES), is_likely=True)
+
+
+def _entries(
+    rows: Rows, made_of: TextColumns, ids: _IdColumn
+) -> tuple[Entries, list[list[str]]]:
+    """The rows with a question, and the texts of each of its columns; the others go into the report."""
     known: set[str] = set()  # ids
     recent = RecentTexts()
     entries = Entries()
-    cells: list[list[str]] = [[] for _ in parts.columns]
-    used = set() if is_joined else set(parts.columns)
-    if key and not is_likely:
-        used.add(key)
+    texts: list[list[str]] = [[] for _ in made_of.columns]
+    # Joined columns stay whole beside the question.
+    used = set() if made_of.is_joined else set(made_of.columns)
+    sure = None if ids.is_likely else ids.name
+    if sure:
+        used.add(sure)
     for line, number, row in rows:
-        text = recent.of(rows.question(line, row, parts))
+        text = recent.of(rows.question(line, row, made_of))
         if not text:
             continue
-        own = id_text(row.get(key)) if key else str(number)
         # No model has a vector of markup alone; the first words of a text are cleaned.
-        if not has_words(text if parts.words else cleaned(text)):
+        if not has_words(text if made_of.words else cleaned(text)):
             rows.report.add("wordless", [line])
-        elif not is_likely and (not own or own in known):
-            what = f"the id {own!r} stands in an earlier row." if own else f"no {key}."
+            continue
+        own = id_text(row.get(ids.name)) if ids.name else str(number)
+        if sure and (not own or own in known):
+            what = f"the id {own!r} stands in an earlier row." if own else f"no {sure}."
             rows.report.bad_row(line, what)
-        else:
-            if key:
-                known.add(own)
-            others = {n: json_value(v) for n, v in row.items() if n not in used}
-            entries.add(text, own, others, number)
-            if not is_joined:
-                cells[0].append(text)
-                continue
-            for column, name in zip(cells, parts.columns):
+            continue
+        if sure:
+            known.add(own)
+        others = {n: json_value(v) for n, v in row.items() if n not in used}
+        entries.add(text, own, others, number)
+        if made_of.is_joined:
+            for column, name in zip(texts, made_of.columns):
                 column.append(recent.of(row.get(name) or ""))
-    if is_likely and key:
-        if len(known) < len(entries.texts) or "" in known:
-            rows.report.notes.append(
-                f"{key} holds no ids, since rows lack it or have the same; --id-column names such a column"
-            )
-            key = None
-            entries.ids = list(map(str, entries.rows))
         else:
-            entries.drop_column(key)
-    entries.compared, repeated = _compared(
-        rows, parts, entries.texts, cells, keeps, earlier
+            texts[0].append(text)
+    return entries, texts
+
+
+def _has_ids(rows: Rows, entries: Entries, ids: _IdColumn) -> bool:
+    """Whether the ids are the file's own.
+
+    A likely column of ids holds none where a value is missing or occurs twice; the
+    numbers of the rows are the ids then.
+    """
+    if ids.name is None or not ids.is_likely:
+        return ids.name is not None
+    distinct = set(entries.ids)
+    if "" not in distinct and len(distinct) == len(entries.ids):
+        entries.drop_column(ids.name)
+        return True
+    rows.report.notes.append(
+        f"{ids.name} holds no ids, since rows lack it or have the same; --id-column names such a column"
     )
-    return entries, key, repeated
+    entries.ids = list(map(str, entries.rows))
+    return False
 
 
 def _compared(
     rows: Rows,
-    parts: Parts,
-    texts: list[str],
-    cells: list[list[str]],
+    made_of: TextColumns,
+    questions: list[str],
+    texts: list[list[str]],
     keeps: bool,
     earlier: Repeated | None,
 ) -> tuple[list[str], Repeated]:
-    """What is compared of each question, and what the list repeats, with a note on it."""
+    """What is compared of each question, and what the list repeats, with a note on it.
+
+    `texts` are those of the questions' columns, one after the other.
+    """
     if keeps:
-        return list(texts), Repeated()
-    is_joined = len(parts.columns) > 1 or parts.words
+        return list(questions), Repeated()
     repeated = Repeated()
     columns = []
-    for name, column in zip(parts.columns, cells):
+    for name, whole in zip(made_of.columns, texts):
         # What mail repeats, such as quoted headers, is known by its rules, and goes as
         # a whole.
-        whole = column
-        column = list(map(plain if is_joined else plain_lines, whole))
+        column = list(map(plain if made_of.is_joined else plain_lines, whole))
         own = find_repeated(column) if earlier is None else earlier
         if earlier is None:
             lines = (
@@ -307,12 +322,14 @@ def _compared(
             column = list(map(own.without, column))
             repeated.update(own)
         columns.append(column)
-    if not is_joined:
+    if not made_of.is_joined:
         return columns[0], repeated
-    joined = [" ".join(_sentences(row).split()[: parts.words]) for row in zip(*columns)]
-    return [
-        text if has_words(text) else whole for text, whole in zip(joined, texts)
-    ], repeated
+    words = made_of.words
+    joined = [" ".join(_sentences(row).split()[:words]) for row in zip(*columns)]
+    compared = [
+        text if has_words(text) else whole for text, whole in zip(joined, questions)
+    ]
+    return compared, repeated
 
 
 def _sentences(texts: Sequence[str]) -> str:
@@ -322,13 +339,13 @@ def _sentences(texts: Sequence[str]) -> str:
     return " ".join([*ended, *full[-1:]])
 
 
-def _question_parts(rows: Rows, column: str | None) -> tuple[str, Parts | None]:
-    """What makes a question, as it is shown and taken apart; no parts of a file of pairs."""
+def _question_columns(rows: Rows, column: str | None) -> tuple[str, TextColumns | None]:
+    """What makes a question, as it is shown and taken apart; None of a file of pairs."""
     header = rows.header
     if column:
-        return column, rows.parts(column)
+        return column, rows.text_columns(column)
     if rows.is_plain:
-        return "each line", Parts(header)
+        return "each line", TextColumns(header)
     names = question_columns(header)
     # Beside a subject it is the body.
     if len(names) == 1 and is_named(names[0], ("text",)):
@@ -342,18 +359,19 @@ def _question_parts(rows: Rows, column: str | None) -> tuple[str, Parts | None]:
     if len(bodies) == 1:
         # Chosen on a made forum, where whole bodies drown the question:
         # benchmarks/results/forum.json.
-        parts = Parts(list(map(rows.column, names)), BODY_WORDS)
-        return f"{'+'.join(names)}:{BODY_WORDS}", parts
+        made_of = TextColumns(list(map(rows.column, names)), BODY_WORDS)
+        return f"{'+'.join(names)}:{BODY_WORDS}", made_of
     if len(names) > 1:
         both = "+".join(names)
-        is_read = read_spec(both, header) == Parts(names)  # A name may have a + itself.
+        # A name may have a + itself.
+        is_read = read_spec(both, header) == TextColumns(names)
         joined = f", or join them with --column {quote(both)}" * is_read
         raise DataError(
             f"{rows.where}: {' and '.join(names)} may each hold the questions. Name one with --column "
             f"{quote(names[0])}{joined} (in Python: column=)."
         )
     if names:
-        return names[0], Parts([rows.column(names[0])])
+        return names[0], TextColumns([rows.column(names[0])])
     if not set(PAIR_NAMES) <= set(map(normal_name, header)):
         raise DataError(
             f"{rows.where}: no column named {', '.join(USUAL_NAMES)}, subject or summary; the "

@@ -29,7 +29,7 @@ from siamese.errors import (
     SiameseError,
 )
 from siamese.reading import encodings
-from siamese.reading.columns import Parts, columns_called, read_spec, shown_names
+from siamese.reading.columns import TextColumns, columns_called, read_spec, shown_names
 from siamese.reading.delimiter import (
     MOST_COLUMNS,
     HeaderCheck,
@@ -112,39 +112,18 @@ class Rows:
 
     def __iter__(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
         report = self.report
-        header = self.header
-        report.columns = header
-        check = HeaderCheck([] if self.is_plain else header, self.known)
-        places: defaultdict[str, list[int]] = defaultdict(list)
-        for place, name in enumerate(header):
-            places[name].append(place)
-        repeated = {name: own for name, own in places.items() if len(own) > 1}
+        report.columns = self.header
+        check = HeaderCheck([] if self.is_plain else self.header, self.known)
+        several = _places_of_several(self.header)
         with _reading(report):
             for line, cells, problem in self.source:
                 if cells is None:
                     report.rows += 1
                     report.add("empty", [line])
                     continue
-                row = list(cells.values()) if self.is_plain else cells
-                kind = check.kind(row) if type(row) is list else ""
-                if kind == "the same":
+                if self._is_header(line, cells, check):
                     report.add("header", [line])
                     continue
-                if kind:
-                    like = f"with the columns of the first ({shown_names(header)}), or "
-                    raise DataError(
-                        f"{report.path}, {report.unit} {line:,}: another table begins here ("
-                        f"{shown_names(row)}). Save it {'' if self.is_plain else like}as a file of its own."
-                    )
-                if type(cells) is list and not problem:
-                    row = {
-                        n: cell
-                        for n, cell in zip(header, cells)
-                        if n or cell not in ("", None)
-                    }
-                    for name in repeated.keys() & row.keys():
-                        row[name] = [cells[place] for place in repeated[name]]
-                    cells = row
                 report.rows += 1
                 if report.rows - report.count("empty") > MOST_ROWS:
                     raise DataError(
@@ -152,8 +131,33 @@ class Rows:
                     )
                 if problem:
                     report.bad_row(line, problem)
-                else:
-                    yield line, report.rows - 1, cells
+                    continue
+                if type(cells) is list:
+                    cells = self._by_name(cells, several)
+                yield line, report.rows - 1, cells
+
+    def _is_header(self, line: int, cells: Any, check: HeaderCheck) -> bool:
+        """Whether a row is the header again; DataError for the header of another table."""
+        row = list(cells.values()) if self.is_plain else cells
+        kind = check.kind(row) if type(row) is list else ""
+        if kind == "another":
+            report = self.report
+            like = f"with the columns of the first ({shown_names(self.header)}), or "
+            raise DataError(
+                f"{report.path}, {report.unit} {line:,}: another table begins here ("
+                f"{shown_names(row)}). Save it {'' if self.is_plain else like}as a file of its own."
+            )
+        return kind == "the same"
+
+    def _by_name(self, cells: list, several: dict[str, list[int]]) -> dict[str, Any]:
+        row = {
+            name: cell
+            for name, cell in zip(self.header, cells)
+            if name or cell not in ("", None)
+        }
+        for name in several.keys() & row.keys():
+            row[name] = [cells[place] for place in several[name]]
+        return row
 
     def column(self, name: str) -> str:
         """The one column of this name; DataError where there is none or where there are several."""
@@ -175,14 +179,14 @@ class Rows:
         columns = columns_named(names, self.header)
         return self.column(columns[0]) if columns else None
 
-    def parts(self, spec: str) -> Parts:
+    def text_columns(self, spec: str) -> TextColumns:
         """The columns that a user's "title+body:50" names; DataError where one is missing."""
         names, words = read_spec(spec, self.header)
-        return Parts(list(map(self.column, names)), words)
+        return TextColumns(list(map(self.column, names)), words)
 
-    def question(self, line: int, row: dict[str, Any], parts: Parts) -> str:
+    def question(self, line: int, row: dict[str, Any], made_of: TextColumns) -> str:
         """The text that columns of a row make, joined by blanks; "" for an empty or bad row, noted so."""
-        columns, words = parts
+        columns, words = made_of
         text = row.get(columns[0])
         if type(text) is not str or len(columns) > 1 or len(text) > LONGEST_LINE:
             cells = [(name, row[name]) for name in columns if row.get(name) is not None]
@@ -209,12 +213,22 @@ class Rows:
             return ""
         return text
 
-    def pair(self, line: int, row: dict[str, Any], sides: Iterable[Parts]) -> list[str]:
+    def pair(
+        self, line: int, row: dict[str, Any], sides: Iterable[TextColumns]
+    ) -> list[str]:
         """Both questions of a row; [] where there is none of one of them."""
         first, second = sides
         one = self.question(line, row, first)
         two = one and self.question(line, row, second)
         return [one, two] if two else []
+
+
+def _places_of_several(header: list[str]) -> dict[str, list[int]]:
+    """The places of the columns of one name, where several have it."""
+    places: defaultdict[str, list[int]] = defaultdict(list)
+    for place, name in enumerate(header):
+        places[name].append(place)
+    return {name: own for name, own in places.items() if len(own) > 1}
 
 
 @contextlib.contextmanager
@@ -320,50 +334,57 @@ def _recognised(
     file: Any, report: ReadReport, known: set[str], encoding: str | None
 ) -> Rows:
     """Finds the format of a binary file that has `peek`, and its header."""
-    name = report.path
     head = file.peek(4096)
-    if zipped := head.startswith(b"\x1f\x8b"):
+    if is_zipped := head.startswith(b"\x1f\x8b"):
         file = io.BufferedReader(gzip.GzipFile(fileobj=file))
         head = file.peek(4096)
     if head.startswith(b"SQLite format 3"):
         raise DataError(
-            f"{name} is a database, perhaps an index, not questions or pairs."
+            f"{report.path} is a database, perhaps an index, not questions or pairs."
         )
     if head.startswith((b"PAR1", *_WORKBOOK)):
-        if zipped or not file.seekable():
-            file = io.BytesIO(file.read(LARGEST_WORKBOOK))
-            if file.getbuffer().nbytes == LARGEST_WORKBOOK:
-                raise DataError(
-                    f"{name} is too large to be read gzipped or from a pipe."
-                )
-        table = (
-            parquet_table(file, name)
-            if head.startswith(b"PAR1")
-            else workbook_table(file, name)
-        )
-        return _table_rows(report, table, known)
-    mark = next(
-        (codec for magic, codec in _MARKS.items() if head.startswith(magic)), None
-    )
+        if is_zipped or not file.seekable():
+            file = _in_memory(file, report.path)
+        read_table = parquet_table if head.startswith(b"PAR1") else workbook_table
+        return _table_rows(report, read_table(file, report.path), known)
+    text = _text(file, _encoding_of(head, report.path, encoding))
+    text.path = report.path
+    rows = _text_rows(text, report, known)
+    text.refuses_bad_rows = report.bad_rows == "refuse"  # but never a header
+    return rows
+
+
+def _in_memory(file: Any, name: str) -> io.BytesIO:
+    """A Parquet or Excel file that cannot be read from any place, whole."""
+    content = io.BytesIO(file.read(LARGEST_WORKBOOK))
+    if content.getbuffer().nbytes == LARGEST_WORKBOOK:
+        raise DataError(f"{name} is too large to be read gzipped or from a pipe.")
+    return content
+
+
+def _encoding_of(head: bytes, name: str, encoding: str | None) -> str:
+    """The encoding of a text by its mark, else the one that was given, else UTF-8."""
+    for mark, own in _MARKS.items():
+        if head.startswith(mark):
+            return own
     is_binary = not encoding and len(_CONTROL.findall(head)) > 3 + len(head) / 20
-    if not mark and (is_binary or head.startswith(_BINARY)):
+    if is_binary or head.startswith(_BINARY):
         utf16 = None if head.startswith(_BINARY) else encodings.utf16_of(head)
         if utf16:
             what = f"{name} is UTF-16 text without its mark"
             raise DataError(f"{what}. Give --encoding {utf16} (in Python: encoding=).")
         what = f"{name} is a binary file (compressed, a document, ...)"
         raise DataError(f"{what}. Save it as CSV.")
-    encoding = mark or encoding or "utf-8-sig"
+    return encoding or "utf-8-sig"
+
+
+def _text(file: Any, encoding: str) -> encodings.Text:
     try:
-        text = encodings.Text(file, encoding, "surrogateescape", newline="")
+        return encodings.Text(file, encoding, "surrogateescape", newline="")
     except LookupError:
         raise ArgumentError(
             f"encoding: Python has no text encoding {encoding!r}."
         ) from None
-    text.path = report.path
-    rows = _text_rows(text, report, known)
-    text.refuses_bad_rows = report.bad_rows == "refuse"  # but never a header
-    return rows
 
 
 def _text_rows(text: encodings.Text, report: ReadReport, known: set[str]) -> Rows:
@@ -374,22 +395,11 @@ def _text_rows(text: encodings.Text, report: ReadReport, known: set[str]) -> Row
     head = [line for line in start if line[1].strip()]
     if not head:
         raise DataError(f"{report.path} is empty.")
-    (number, first), *_ = head
+    number, first = head[0]
     where = f"{report.path}, line {number}"
     if _JSON_START.match(first):
-        header = dict.fromkeys(
-            name for _, line in head for name in _json_object(line, text)[0]
-        )
-        if not header:
-            raise DataError(
-                f"{where}: {_json_object(first, text)[1] or 'an empty object.'}"
-            )
-        objects = (
-            (number, *_json_object(line, text))
-            for number, line in lines
-            if line.strip()
-        )
-        return Rows(report, list(header), objects, where, known)
+        header = _json_header(head, text, where)
+        return Rows(report, header, _json_rows(lines, text), where, known)
     for pattern, what in _NO_HEADER.items():
         if re.match(rf"\s*+({pattern})", first, re.IGNORECASE):
             raise DataError(f"{where}: {first.strip()[:30]!r} is {what}")
@@ -398,12 +408,7 @@ def _text_rows(text: encodings.Text, report: ReadReport, known: set[str]) -> Row
     if not mark:
         refuse_late_header(head, known, report.path)
         name = first.strip()
-        plain = (
-            (number, {name: line.rstrip("\r\n")}, _odd(line, text))
-            if line.strip()
-            else (number, None, None)
-            for number, line in lines
-        )
+        plain = _plain_rows(lines, text, name)
         return Rows(report, [name], plain, where, known, is_plain=True)
     report.delimiter = mark
     rows = _delimited_rows(lines, mark, text)
@@ -449,6 +454,33 @@ def _odd(line: str, text: encodings.Text) -> str | None:
     return text.problem(ord(match[0]) - 0xDC00, line)
 
 
+def _plain_rows(lines: Lines, text: encodings.Text, name: str) -> Iterator[Row]:
+    """Each line as a question in the column `name`."""
+    for number, line in lines:
+        if line.strip():
+            yield number, {name: line.rstrip("\r\n")}, _odd(line, text)
+        else:
+            yield number, None, None
+
+
+def _json_rows(lines: Lines, text: encodings.Text) -> Iterator[Row]:
+    """Each line as an object."""
+    for number, line in lines:
+        if line.strip():
+            yield number, *_json_object(line, text)
+
+
+def _json_header(
+    head: list[tuple[int, str]], text: encodings.Text, where: str
+) -> list[str]:
+    """The keys of the first objects."""
+    objects = [_json_object(line, text) for _, line in head]
+    header = dict.fromkeys(name for row, _ in objects for name in row)
+    if not header:
+        raise DataError(f"{where}: {objects[0][1] or 'an empty object.'}")
+    return list(header)
+
+
 def _json_object(line: str, text: encodings.Text) -> tuple[dict, str | None]:
     """The object of a line, and why there is none."""
     if problem := _odd(line, text):
@@ -477,42 +509,63 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return row
 
 
-def _delimited_rows(lines: Lines, mark: str, source: encodings.Text) -> Iterator[Row]:
-    """The header, then the rows. A bad row is its first line alone, the others are read again.
+class _RowLines:
+    """The lines of one row of CSV after another; those of a bad row can be read again."""
 
-    A bad row ends before a line that was in `MOST_TIMES_READ` bad rows: else the time
-    would grow with the square of the file's length.
-    """
-    again: deque[tuple[int, str]] = deque()
-    times_read: dict[int, int] = {}  # of the lines that are read again
-    row: list[tuple[int, str]] = []  # its lines
-    header: list[str] = []
+    def __init__(self, lines: Lines):
+        self.row: list[tuple[int, str]] = []  # its lines so far
+        self._lines = lines
+        self._again: deque[tuple[int, str]] = deque()
+        self._times_read: dict[int, int] = {}  # of the lines that are read again
 
-    def texts() -> Iterator[str]:
-        while line := again.popleft() if again else next(lines, None):
-            if row and times_read.get(line[0], 0) == MOST_TIMES_READ:
+    def texts(self) -> Iterator[str]:
+        """The lines' texts. A row ends before a line that was in `MOST_TIMES_READ` bad rows.
+
+        Else the time would grow with the square of the file's length.
+        """
+        row = self.row
+        again = self._again
+        while line := again.popleft() if again else next(self._lines, None):
+            if row and self._times_read.get(line[0], 0) == MOST_TIMES_READ:
                 again.appendleft(line)
                 return
             row.append(line)
             yield line[1]
 
+    def read_again(self) -> None:
+        """Lets all lines of the row but its first be read again."""
+        for line in reversed(self.row[1:]):
+            self._times_read[line[0]] = self._times_read.get(line[0], 0) + 1
+            self._again.appendleft(line)
+
+    def end_row(self) -> None:
+        """Goes on to the next row."""
+        if self.row:
+            self._times_read.pop(self.row[0][0], None)
+            self.row.clear()
+
+
+def _delimited_rows(lines: Lines, mark: str, source: encodings.Text) -> Iterator[Row]:
+    """The header, then the rows. A bad row is its first line alone, the others are read again."""
+    row_lines = _RowLines(lines)
+    row = row_lines.row
+    header: list[str] = []
     reader = None
     while True:
-        row.clear()
+        row_lines.end_row()
         reader = reader or csv.reader(
-            texts(), delimiter=mark, strict=True, skipinitialspace=True
+            row_lines.texts(), delimiter=mark, strict=True, skipinitialspace=True
         )
+        error = None
         try:
-            cells = next(reader, None)
-            error = None
+            cells = next(reader, None) or [""]
         except csv.Error as csv_error:
-            cells = []
             error = csv_error
+            cells = [""]
             reader = None
         if not row:
             return
-        cells = cells or [""]
-        text = row[0][1] if len(row) == 1 else "".join(t for _, t in row)
+        text = row[0][1] if len(row) == 1 else "".join(line for _, line in row)
         # A blank line is no row.
         if len(cells) != len(header) != 1 and not text.strip():
             continue
@@ -520,10 +573,7 @@ def _delimited_rows(lines: Lines, mark: str, source: encodings.Text) -> Iterator
         problem = _odd(text, source)
         if error or len(cells) != len(header):
             problem = problem or _problem(text, cells, header, error)
-            for line in reversed(row[1:]):
-                times_read[line[0]] = times_read.get(line[0], 0) + 1
-                again.appendleft(line)
-        times_read.pop(row[0][0], None)
+            row_lines.read_again()
         yield row[0][0], cells, problem
 
 

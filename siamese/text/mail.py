@@ -84,52 +84,45 @@ def _own_lines(lines: Sequence[str]) -> list[str]:
     at = 0
     while at < len(lines):
         line = lines[at].strip()
-        if not line:
-            own.append("")
-            at += 1
-            continue
         if line.startswith(QUOTE):
             at += 1
             continue
-        if len(line) > LONGEST_MARK:
-            own.append(lines[at])
-            has_text = True
-            at += 1
-            continue
-        # The mail that is answered: with marks before its lines, or down to the end.
-        if quoted := _quoted_head(lines, at):
-            at += quoted
-            while at < len(lines) and not lines[at].strip():
-                at += 1
-            is_marked = at < len(lines) and lines[at].strip().startswith(QUOTE)
-            if has_text and not is_marked:
-                break
-            continue
-        if len(line) > LONGEST_SIGN_OFF:
-            own.append(lines[at])
-            has_text = True
-            at += 1
-            continue
-        phrase = folded_phrase(line)
-        if _FOOTER.fullmatch(phrase):
-            at += 1
-            continue
-        is_signature = line in SIGNATURE_MARKS or _RULE.fullmatch(line)
-        if has_text and (is_signature or _signs_off(phrase, lines, at)):
-            # a rule between two parts
-            if line == "---" and not _is_signature(lines, at + 1):
-                own.append(lines[at])
-                at += 1
+        if line and len(line) <= LONGEST_MARK:
+            # The mail that is answered: with marks before its lines, or down to the
+            # end.
+            if quoted := _quoted_head(lines, at):
+                at += quoted
+                while at < len(lines) and not lines[at].strip():
+                    at += 1
+                is_marked = at < len(lines) and lines[at].strip().startswith(QUOTE)
+                if has_text and not is_marked:
+                    break
                 continue
-            at = _postscript(lines, at + 1)
-            continue
-        if not has_text and _is_greeting(phrase, line):
-            at += 1
-            continue
-        own.append(lines[at])
-        has_text = True
+            if skipped := _phrase_length(line, lines, at, has_text):
+                at += skipped
+                continue
+        own.append(lines[at] if line else "")
+        has_text = has_text or bool(line)
         at += 1
     return own
+
+
+def _phrase_length(line: str, lines: Sequence[str], at: int, has_text: bool) -> int:
+    """How many lines a greeting, a footer, or a sign-off with its signature has here; 0 for text."""
+    if len(line) > LONGEST_SIGN_OFF:
+        return 0
+    phrase = folded_phrase(line)
+    if _FOOTER.fullmatch(phrase):
+        return 1
+    if not has_text:
+        return int(_is_greeting(phrase, line))
+    is_signature = line in SIGNATURE_MARKS or _RULE.fullmatch(line)
+    if not (is_signature or _signs_off(phrase, lines, at)):
+        return 0
+    # A rule between two parts of a text looks like the mark of a signature.
+    if line == "---" and not _is_signature(lines, at + 1):
+        return 0
+    return _postscript(lines, at + 1) - at
 
 
 def _has_word(lines: Sequence[str]) -> bool:

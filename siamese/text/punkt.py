@@ -21,26 +21,37 @@ def provide_punkt(nltk: Any) -> None:
     if hasattr(nltk.download, "provided"):
         return
     punkt = nltk.tokenize.punkt
-    original_load = punkt.PunktTokenizer.load_lang
-    original_download = nltk.download
+    tokenizer = punkt.PunktTokenizer
+    tokenizer.load_lang = _with_the_model(tokenizer.load_lang, punkt.PunktParameters)
+    nltk.download = nltk.downloader.download = _without_download(nltk.download)
 
-    @functools.wraps(original_load)
+
+def _with_the_model(load: Any, parameters: Any) -> Any:
+    """PunktTokenizer.load_lang, which takes the package's English model where NLTK finds none."""
+
+    @functools.wraps(load)
     def load_lang(self: Any, lang: str = "english") -> None:
         try:
-            original_load(self, lang)
+            load(self, lang)
         except LookupError:
             if lang != "english":
                 raise
             learned = importlib.import_module("punkt").load_model(lang)
             self._lang = lang
-            self._params = punkt.PunktParameters()
+            self._params = parameters()
             for name in ("abbrev_types", "collocations", "sent_starters"):
                 setattr(self._params, name, set(getattr(learned, name)))
             # A Counter does not grow, as NLTK's defaultdict does by every word that it
             # is asked for.
             self._params.ortho_context = Counter(learned.ortho_context)
 
-    @functools.wraps(original_download)
+    return load_lang
+
+
+def _without_download(original: Any) -> Any:
+    """nltk.download, which downloads nothing for the English model."""
+
+    @functools.wraps(original)
     def download(
         info_or_id: Any = None, download_dir: Any = None, *args: Any, **options: Any
     ) -> Any:
@@ -50,7 +61,7 @@ def provide_punkt(nltk: Any) -> None:
             )
         asked_more = download_dir is not None or args or options.get("force")
         if asked_more or info_or_id not in PROVIDED:
-            return original_download(info_or_id, download_dir, *args, **options)
+            return original(info_or_id, download_dir, *args, **options)
         if not options.get("quiet"):
             print(
                 f"siamese brings the English model of {info_or_id} along, nothing was downloaded. "
@@ -59,5 +70,4 @@ def provide_punkt(nltk: Any) -> None:
         return True
 
     vars(download)["provided"] = PROVIDED
-    punkt.PunktTokenizer.load_lang = load_lang
-    nltk.download = nltk.downloader.download = download
+    return download
