@@ -55,7 +55,7 @@ bench: install .venv-bench/installed  ## Speed beside stock Trax and PyTorch (QU
 	@.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/bench.txt "$$($(BIN)/python -c 'import jax; print("jax==" + jax.__version__)')"
 	@touch $@
 
-extras: $(VENV)/extras-installed  ## Add Parquet, the encoder wordllama, the page, and what tests them in a browser
+extras: $(VENV)/extras-installed  ## Add Parquet, the encoders wordllama and minilm, the page, and what tests them in a browser
 
 $(VENV)/extras-installed: requirements/extras.txt $(VENV)/notebooks-installed
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/extras.txt

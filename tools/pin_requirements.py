@@ -23,8 +23,8 @@ LISTS = {
     NOTEBOOKS: ([BASE], ["notebooks"], []),
     "requirements/extras.txt": (
         [BASE, NOTEBOOKS],
-        ["serve", "tables", "wordllama"],
-        ["browser"],
+        ["minilm", "serve", "tables", "wordllama"],
+        ["browser", "minilm"],
     ),
     "requirements/docs.txt": ([BASE, NOTEBOOKS], [], ["docs"]),
     "requirements/scale.txt": ([BASE], [], ["scale"]),
@@ -32,7 +32,8 @@ LISTS = {
     "requirements/bench.txt": ([], [], ["bench"]),
 }
 
-# Trax asks for the first four and tokenizers for the last; siamese does not need them.
+# Trax asks for the first four, tokenizers for the last, and the weights of minilm for
+# sentence-transformers; siamese does not need them.
 LEFT_OUT = {
     BASE: [
         "gym",
@@ -42,7 +43,7 @@ LEFT_OUT = {
         "huggingface-hub",
     ],
     "requirements/tensorflow.txt": ["huggingface-hub"],
-    "requirements/extras.txt": [],
+    "requirements/extras.txt": ["sentence-transformers"],
 }
 
 

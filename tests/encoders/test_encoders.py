@@ -232,7 +232,7 @@ def test_a_sentence_transformers_model(monkeypatch):
     )
     assert find_encoder("small-model").fingerprint == encoder.fingerprint
     with pytest.raises(
-        DataError, match=r"'wordlama' is neither 'use'.*is not a local folder\)"
+        DataError, match=r"'wordlama' is none of 'use'.*is not a local folder\)"
     ):
         find_encoder("wordlama")
     module.SentenceTransformer = partial(sentence_transformer, weight=2.0)
