@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from string import ascii_lowercase
 
 from siamese.encoders.pieces import Pieces
+from siamese.text.language import is_plainly_foreign
 
 # How much more probable the other word must be, as a logarithm: after two neighbouring
 # letters that changed places, and after a letter too few, too many or another. Chosen
@@ -44,8 +45,13 @@ class Spelling:
         self._word = functools.lru_cache(_CACHED)(self._of_word)
 
     def __call__(self, text: str) -> str:
-        """The text with the slips in its first `MOST_WORDS` words set right."""
-        return _WORD.sub(lambda word: self._word(word[0]), text, count=MOST_WORDS)
+        """The text with the slips in its first `MOST_WORDS` words set right.
+
+        A text that is plainly in another language than English stays: the pieces know
+        few of the forms that its words take.
+        """
+        right = _WORD.sub(lambda word: self._word(word[0]), text, count=MOST_WORDS)
+        return text if right != text and is_plainly_foreign(text) else right
 
     @functools.cached_property
     def _known(self) -> dict[str, float]:

@@ -149,8 +149,31 @@ _ENGLISH_WORDS = _words("""
 _HALF_WORDS = _words(
     "a am an as at be by can do for he i in is it me my no of on or she to was we"
 )
+# Common words of the other languages in Latin letters, and hardly of English.
+_OTHER_WORDS = _words("""
+    aan aber aby adalah aku alla alle als altijd ama anche anda ao apa atau att auch
+    auf aus av avec bagaimana bahwa bara bei bent bir bisa bist bu byl byla cara ce
+    ces cette che chi co cok comment como con cosa cuando czy daha dal dans dari
+    dass dat dei del della delle dengan denn des det deze di dia dich dir dla
+    dlaczego doch donde dove een ein eine einem einen einer ela ele ella elle elles
+    ellos em er eres essa esse est esta este esto estoy ett eu euch finns foi gdzie
+    geen geven gli haar habe haben hay heb hebben heeft het hij ho hoe hon hur ich
+    ieder ihm ihn ihr ihre ik ile ils im ini inte io isso ist itu jag jak jako jego
+    jeho jej jemand jen jest jestem jestes jestli jika jsem jsi jsme jsou kami kan
+    kann karena kde kdo kdy ke kein keine kita kto lei les leur lo loro lui maar
+    mais mam med mein meine mengapa mes meu mia mich mij mijn min mina minha mio mir
+    mis mit mitt mnie moet moi moja moje molto mon musi muy naar nach nada nas nasil
+    nebo neden nel nella nem neni nerede nicht nie niet niets noch nog nooit nos
+    nous num nur och od oder ona onze ook os ou para pela pelo perche pero po por
+    porque pourquoi przez puedo quando que quem questa questo qui quien sa saya
+    schon sehr sei sein seine sen ses seu sich sie siempre sind siz skad som sont
+    sudah sus tengo tidak till todo toen tomu tot tra tuo tym uit uma una und une
+    uno uns untuk uz vad veel vill voi vom von voor votre vous vy warum wat wenn wer
+    werd werden wie wij wir wird wo worden yang yok za zich zij zijn zu zum zur
+""")
 _LEAST_PART = 1 / 5  # of a plain text's words
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
+_ANY_WORD = re.compile(r"[^\W\d_]+(?:'[a-z]+)?")
 _WIDE = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3]")
 
 
@@ -228,6 +251,15 @@ def is_plain_english(text: str) -> bool:
     """Whether a text of ASCII, quotes aside, has enough words that are English alone."""
     count, parts = _english_words(text)
     return count > 0 and parts >= _LEAST_PART
+
+
+def is_plainly_foreign(text: str) -> bool:
+    """Whether more words are of another language than are of English, by their letters or a table."""
+    words = _ANY_WORD.findall(straightened(text[:LONGEST]).lower())
+    foreign = sum(word in _OTHER_WORDS or not word.isascii() for word in words)
+    english = sum(map(_ENGLISH_WORDS.__contains__, words))
+    half = sum(map(_HALF_WORDS.__contains__, words))
+    return foreign > english + half / 2
 
 
 def _english_words(text: str) -> tuple[int, float]:

@@ -9,6 +9,7 @@ import pytest
 
 from siamese import DuplicateDetector
 from siamese.corpus import HANDWRITTEN_FILES, handwritten_questions
+from siamese.encoders import find_encoder
 from siamese.errors import ArgumentError
 from siamese.text.language import list_languages
 
@@ -62,3 +63,24 @@ def test_tickets_in_five_languages_find_the_entry_of_an_english_faq():
     has_none = np.array([not answer for answer in answers])
     assert has_none.sum() == 10
     assert (cosines[has_none].max(axis=1) >= detector.threshold).sum() <= 2
+
+
+RIGHT_WORDS = (
+    "Der Zeuge beschrieb den Wagen, den er gesehen hatte.",
+    "Wie kann man den Schaden vermindern?",
+    "Mijn telefoon is kapot, wat moet ik doen?",
+    "Hij schrijft een brief aan het bedrijf.",
+    "Czy ktoś mówi po angielsku?",
+    "¿Dónde se aprende una lengua extranjera?",
+    "Dove posso noleggiare una bicicletta?",
+    "Jag vill ha en ny faktura till min familj.",
+)
+
+
+def test_right_words_of_other_languages_are_not_respelled():
+    encoder = find_encoder("use")
+    for text in RIGHT_WORDS:
+        assert encoder.respelled(text) == text
+    typo = "What is diffrent at the café, and what did you recieve?"
+    right = "What is different at the café, and what did you receive?"
+    assert encoder.respelled(typo) == right
