@@ -17,6 +17,7 @@ from siamese.text.cleaning import (
     has_words,
     without_greeting,
 )
+from siamese.text.courtesies import without_courtesies
 from siamese.text.mail import without_mail
 from siamese.text.phrases import NO_PROJECTS, QUESTION_STARTS
 
@@ -152,9 +153,9 @@ def plain(text: str) -> str:
     """
     text = without_mail(without_output(cleaned_lines(text)))
     if not (_MARK.search(text) or _START.match(text) or text.rstrip().endswith(_ENDS)):
-        return without_greeting(text)
+        return without_courtesies(without_greeting(text))
     for _ in range(LAYERS):
-        inner = unwrapped(without_greeting(text))
+        inner = unwrapped(without_courtesies(without_greeting(text)))
         if inner == text:
             break
         text = inner

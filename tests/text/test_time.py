@@ -22,6 +22,7 @@ from siamese.reading.clusters import as_models_read
 from siamese.reading.columns import read_spec
 from siamese.reading.questions import read_questions
 from siamese.text.cleaning import cleaned, folded, normalized, without_greeting
+from siamese.text.courtesies import without_courtesies
 from siamese.text.display import harmless
 from siamese.text.mail import without_mail
 from siamese.text.repeated import Repeated, find_repeated
@@ -101,6 +102,7 @@ FUNCTIONS: dict[str, tuple[Callable[[str], object], list[str]]] = {
     "tags": (cleaned, [*MARKUP, *BLANKS]),
     "cleaned": (cleaned, TEXT),
     "greetings": (without_greeting, [*MAIL, *BLANKS]),
+    "courtesies": (without_courtesies, [*MAIL, *BLANKS, "danke, ", "您好", ", "]),
     "folded": (folded, [*OTHERS, *BLANKS]),
     "accents": (lambda text: normalized(text, "NFKC"), OTHERS),
     "clusters": (as_models_read, [*MAIL, *BLANKS]),

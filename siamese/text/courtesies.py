@@ -1,0 +1,185 @@
+"""Greetings, thanks and sign-offs around a question of one line, in other languages than English.
+
+"Guten Tag, wie setze ich mein Passwort zurück? Vielen Dank im Voraus!" asks what "Wie
+setze ich mein Passwort zurück?" asks. The phrases are `COURTESIES`; English ones are
+`siamese.text.cleaning`'s, and what is left of a question in English is never cut.
+"""
+
+from __future__ import annotations
+
+import re
+
+from siamese.text.cleaning import has_words
+from siamese.text.language import is_plain_english
+from siamese.text.phrases import COURTESIES, QUESTION_STARTS, folded_phrase
+
+LONGEST = 90  # characters of a greeting or of thanks, with names
+MOST_NAMES = 3  # words after a greeting or a sign-off that may be names
+MOST_PHRASES = 4  # greetings in front, or phrases at the end
+
+
+def _phrases(*kinds: str) -> frozenset[str]:
+    texts = (getattr(known, kind) for known in COURTESIES.values() for kind in kinds)
+    phrases = (folded_phrase(one) for text in texts for one in text.split("|"))
+    return frozenset(filter(None, phrases))
+
+
+_ANY_GREETINGS = frozenset(("hi", "hey", "hello", "dear"))  # before foreign names
+_GREETINGS = _phrases("greetings") | _ANY_GREETINGS
+_TO_WHOM = _phrases("to_whom")
+_THANKS = _phrases("thanks", "regards")
+_AFTER_THANKS = _phrases("after_thanks")
+_MOST_WORDS = max(len(one.split()) for one in _GREETINGS | _THANKS)
+# What a text begins with that may greet: a first word, or in scripts without blanks the
+# first two characters.
+_FIRST_WORDS = frozenset(one.split()[0] for one in _GREETINGS)
+_FIRST_PAIRS = frozenset(one[:2] for one in _GREETINGS if one[0] > "\u0dff")
+_MARKS = " \t,.!:;-–—~…¡,，。！：；、،؛)🙂😊🙏"
+_ENDS_GREETING = re.compile(r"[,.!?:;，。！？：；、،؛…]|\s[-–—]\s")
+_SENTENCE_END = re.compile(
+    r"[.?!？！。؟…;；]|(?<=\w)[,，、،]|(?<=[\u0e00-\u30ff\u3400-\ud7a3\u0600-\u06ff])\s"
+)
+_FIRST_WORD = re.compile(r"[¡ \t]*+([^\s,.!:;，。！：；、،]{1,30})")
+_FIRST_OF_THANKS = frozenset(one.split()[0].rstrip(_MARKS) for one in _THANKS)
+# Names of people in Chinese, Japanese and Korean end with one of these.
+_NAME_ENDS = ("先生", "女士", "小姐", "老师", "经理", "様", "さん", "さま", "님", "씨")
+
+
+def without_courtesies(text: str) -> str:
+    """Text without greetings in front and thanks at its end, in other languages than English.
+
+    These alone stay, and so does a text that is plainly English without them.
+    """
+    rest = text
+    for _ in range(MOST_PHRASES):
+        end = _greeting_end(rest)
+        if not end:
+            break
+        rest = rest[end:].lstrip(_MARKS)
+    for _ in range(MOST_PHRASES):
+        start = _thanks_start(rest)
+        if start is None:
+            break
+        rest = rest[:start].rstrip(" \t,，、،-–—")
+    if rest == text:
+        return text
+    is_left = len(rest.strip(_MARKS)) > 3 and has_words(rest)
+    if not is_left or is_plain_english(rest) or _is_courtesy(rest):
+        return text
+    return rest[0].upper() + rest[1:] if text[0].isupper() else rest
+
+
+def _greeting_end(text: str) -> int:
+    """Where the greeting that a text begins with ends; 0 where it begins with none."""
+    first = _FIRST_WORD.match(text)
+    if not first:
+        return 0
+    start = first.start(1)
+    word = folded_phrase(first[1])
+    if word not in _FIRST_WORDS and word[:2] not in _FIRST_PAIRS:
+        return 0
+    head = text[start : start + LONGEST]
+    mark = _ENDS_GREETING.search(head)
+    if mark and _greets(head[: mark.start()]):
+        return start + mark.end()
+    end = _greeting_before_words(head)
+    return start + end if end else 0
+
+
+def _greets(head: str) -> bool:
+    """Whether a phrase is a greeting, perhaps with names or with whom it greets."""
+    words = head.split()
+    for count in range(min(_MOST_WORDS, len(words)), 0, -1):
+        if folded_phrase(" ".join(words[:count])) not in _GREETINGS:
+            continue
+        rest = words[count:]
+        phrase = folded_phrase(" ".join(rest))
+        is_any = count == 1 and folded_phrase(words[0]) in _ANY_GREETINGS
+        has_names = len(rest) <= MOST_NAMES and _are_names(rest, phrase)
+        if _is_whom(rest) or (has_names and not is_any):
+            return True
+    # Scripts without blanks: "各位老师好" is none, "您好客服" and "田中様" are.
+    phrase = folded_phrase(head)
+    for size in range(len(phrase), 1, -1):
+        if phrase[:size] in _GREETINGS and phrase[0] > "\u0dff":
+            rest_of = phrase[size:]
+            return rest_of in _TO_WHOM or (
+                len(rest_of) <= 8 and rest_of.endswith(_NAME_ENDS)
+            )
+    return len(phrase) <= 12 and phrase.endswith(_NAME_ENDS) and len(words) == 1
+
+
+def _is_whom(words: list[str]) -> bool:
+    """Whether words say whom a greeting is for: known ones, and after them names."""
+    for count in range(len(words), 0, -1):
+        if folded_phrase(" ".join(words[:count])) in _TO_WHOM:
+            names = words[count:]
+            return len(names) <= MOST_NAMES and (
+                _are_names(names, "") or _is_whom(names)
+            )
+    return False
+
+
+def _are_names(words: list[str], phrase: str) -> bool:
+    """Whether words begin with capitals, and no question begins with them."""
+    starts = phrase.partition(" ")[0] in QUESTION_STARTS
+    return not starts and all(word[0].isupper() for word in words)
+
+
+def _greeting_before_words(head: str) -> int:
+    """Where a greeting ends that no mark follows, such as "hallo wie geht das"; 0 where there is none."""
+    words = head.split(" ", _MOST_WORDS + 1)
+    for count in range(min(_MOST_WORDS, len(words) - 1), 0, -1):
+        start = " ".join(words[:count])
+        if folded_phrase(start) not in _GREETINGS - _ANY_GREETINGS:
+            continue
+        following = folded_phrase(words[count])
+        has_no_case = start[0] > "\u05ff"
+        is_start = following.strip("¿") in QUESTION_STARTS
+        return len(start) if has_no_case or is_start else 0
+    return 0
+
+
+def _thanks_start(text: str) -> int | None:
+    """Where the thanks or the sign-off begins that a text ends with; None where there is none."""
+    skipped = max(0, len(text) - LONGEST)
+    tail = text[skipped:].rstrip(_MARKS + "?")
+    if tail.isascii() and not any(mark in tail for mark in ".?!,;"):
+        return None
+    # The longest one first: it has names and several phrases in it.
+    for mark in _SENTENCE_END.finditer(tail):
+        phrase = tail[mark.end() :].strip(_MARKS)
+        if _thanks(phrase, may_have_names=mark[0] not in ",，、،"):
+            return skipped + mark.end()
+    return None
+
+
+def _thanks(phrase: str, may_have_names: bool) -> bool:
+    """Whether a phrase is thanks or a sign-off, perhaps with what for, or with names after it."""
+    words = phrase.split()
+    if not words or folded_phrase(words[0].rstrip(_MARKS)) not in _FIRST_OF_THANKS:
+        return False
+    for count in range(min(_MOST_WORDS, len(words)), 0, -1):
+        start = folded_phrase(" ".join(words[:count]).rstrip(_MARKS))
+        if start not in _THANKS:
+            continue
+        rest = words[count:]
+        after = folded_phrase(" ".join(rest).strip(_MARKS))
+        if (
+            not rest
+            or after in _AFTER_THANKS
+            or _thanks(" ".join(rest), may_have_names)
+        ):
+            return True
+        has_mark = words[count - 1][-1] in ",.!-" or len(rest) <= 2
+        names = [word for word in rest if word not in ("und", "y", "et", "e", "&")]
+        if may_have_names and has_mark and len(names) <= MOST_NAMES:
+            return _are_names(names, after)
+        return False
+    return False
+
+
+def _is_courtesy(text: str) -> bool:
+    """Whether a text is nothing but a greeting or thanks."""
+    phrase = text.strip(_MARKS + "?¿")
+    return _greets(phrase) or _thanks(phrase, True)
