@@ -76,15 +76,14 @@ def test_triplet_loss_fn(vectors, margin, of_2023, kind, year):
     assert float(loss) == pytest.approx(expected, abs=golden.LOSS_TOLERANCE)
 
 
-def test_the_assignments_cell_prints_a_half_until_2022():
-    assert (
-        f"Triplet Loss: {siamese.edition(2022).TripletLossFn(**PAIR)}"
-        == "Triplet Loss: 0.5"
-    )
-    assert (
-        f"Triplet Loss: {siamese.TripletLossFn(**PAIR)}"
-        == "Triplet Loss: 0.703507661819458"
-    )
+@pytest.mark.parametrize(
+    ("year", "printed"), [(2022, "0.5"), (2023, "0.703507661819458")]
+)
+def test_what_the_assignments_cell_prints(year, printed):
+    loss = siamese.edition(year).TripletLossFn(**PAIR)
+    assert f"Triplet Loss: {loss}" == f"Triplet Loss: {printed}"
+    if year == 2023:
+        assert f"{siamese.TripletLossFn(**PAIR)}" == printed
 
 
 SCHEDULE = trax.lr.warmup_and_rsqrt_decay(400, 0.01)  # the third argument in 2020
@@ -143,17 +142,19 @@ def test_train_model(function, tmp_path, monkeypatch):
     assert loop.eval_model is loop.model and loop.step == 0
 
 
-def test_a_schedule_given_twice_or_in_another_place_is_refused():
-    batches, model = (
-        data_generator(Q1, Q2, batch_size=2),
-        functools.partial(Siamese, 200, 16),
-    )
-    for rest in (
-        (batches, lambda step: 0.1, batches, None),
-        (lambda step: 0.1, batches),
-    ):
-        with pytest.raises((TypeError, siamese.ArgumentError)):
-            train_model(model, TripletLoss, *rest)
+@pytest.mark.parametrize(
+    "rest_of",
+    [
+        lambda batches: (batches, lambda step: 0.1, batches, None),
+        lambda batches: (lambda step: 0.1, batches),
+    ],
+    ids=["in another place", "one generator alone"],
+)
+def test_a_schedule_in_another_place_or_beside_one_generator_is_refused(rest_of):
+    batches = data_generator(Q1, Q2, batch_size=2)
+    model = functools.partial(Siamese, 200, 16)
+    with pytest.raises((TypeError, siamese.ArgumentError)):
+        train_model(model, TripletLoss, *rest_of(batches))
 
 
 def as_key(batch):
@@ -201,13 +202,14 @@ def made(fast=False, mode="train", **options):
     return siamese.fast_forward(model) if fast else model
 
 
-def test_the_towers_are_one_object_with_one_set_of_weights_of_the_documents_number():
+def test_the_model_has_as_many_weights_as_in_the_documents():
     by_default = Siamese()
     by_default.init(shapes.signature(tuple(QUESTIONS)))
-    assert (
-        sum(leaf.size for leaf in jax.tree.leaves(by_default.weights))
-        == golden.MODEL_WEIGHTS
-    )
+    weights = jax.tree.leaves(by_default.weights)
+    assert sum(leaf.size for leaf in weights) == golden.MODEL_WEIGHTS
+
+
+def test_the_towers_are_one_object_with_one_set_of_weights():
     model = made()
     first, second = model.sublayers
     assert first is second
@@ -217,14 +219,14 @@ def test_the_towers_are_one_object_with_one_set_of_weights_of_the_documents_numb
     assert_allclose(np.linalg.norm(v1, axis=1), 1, atol=1e-6)
 
 
-def test_mode_has_no_effect_and_keeps_no_state():
+@pytest.mark.parametrize("mode", ["eval", "predict"])
+def test_mode_has_no_effect_and_keeps_no_state(mode):
     first = made()
     expected = jax.eval_shape(first, tuple(QUESTIONS)) and first(tuple(QUESTIONS))
-    for mode in ("eval", "predict"):
-        model = made(mode=mode)
-        model.weights = first.weights
-        for _ in range(2):  # the second call starts as the first did
-            assert_array_equal(model(tuple(QUESTIONS)), expected)
+    model = made(mode=mode)
+    model.weights = first.weights
+    for _ in range(2):  # the second call starts as the first did
+        assert_array_equal(model(tuple(QUESTIONS)), expected)
 
 
 @pytest.mark.parametrize("fast", [True, False])
@@ -242,7 +244,9 @@ def test_zero_vectors_stay_and_ids_beyond_the_embedding_take_its_last_row(fast):
     assert_array_equal(model(tuple(QUESTIONS)), np.zeros((2, 6, 8)))
 
 
-def test_the_lstm_bias_starts_where_it_is_told_to():
-    for name, expected in (("all_gates", [1, 1, 1, 1]), ("forget_gate", [0, 0, 1, 0])):
-        bias = made(lstm_bias=name).weights[0][1][1][0][1]
-        assert_allclose(bias, np.repeat(expected, 8), atol=1e-4)
+@pytest.mark.parametrize(
+    ("name", "expected"), [("all_gates", [1, 1, 1, 1]), ("forget_gate", [0, 0, 1, 0])]
+)
+def test_the_lstm_bias_starts_where_it_is_told_to(name, expected):
+    bias = made(lstm_bias=name).weights[0][1][1][0][1]
+    assert_allclose(bias, np.repeat(expected, 8), atol=1e-4)

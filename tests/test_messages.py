@@ -1,0 +1,90 @@
+"""What errors tell their readers to do; no other test but tests/cli/test_messages.py looks at wording.
+
+Other tests look at an error's class and at the names in it (tests/helpers/refusals.py).
+"""
+
+import functools
+
+import numpy as np
+import pytest
+from refusals import refuses
+from trax import layers as tl
+from trax.shapes import signature
+
+from siamese import (
+    ArgumentError,
+    DataError,
+    Siamese,
+    TripletLoss,
+    TripletLossFn,
+    data_generator,
+    fast_forward,
+    train_model,
+)
+
+ONE = np.array([[2, 3]], np.int32)
+small_siamese = functools.partial(Siamese, 12, 6)
+
+
+def batches():
+    return data_generator([[5, 6], [7]], [[5], [7, 8]], batch_size=2)
+
+
+def train(model=small_siamese, loss=TripletLoss, first=None, **options):
+    return train_model(model, loss, first or batches(), batches(), None, **options)
+
+
+# Whom the message helps -> the call, and what it says.
+COURSE = {
+    "a layer where a function is asked": (
+        lambda: train(loss=TripletLoss()),
+        ["pass the function TripletLoss itself", "functools.partial", "not PureLayer"],
+    ),
+    "the loss of vectors where the layer's function is asked": (
+        lambda: train(loss=TripletLossFn),
+        ["pass the function TripletLoss itself", "not the function TripletLossFn"],
+    ),
+    "a model where a function is asked": (
+        lambda: train(model=small_siamese()),
+        ["pass the function Siamese itself", "not Parallel"],
+    ),
+    "a generator that is not called": (
+        lambda: train(first=data_generator),
+        ["must be an endless iterator of batches", "such as data_generator(...)"],
+    ),
+    "a rate where a schedule is asked": (
+        lambda: train(lr_schedule=0.01),
+        ["lr_schedule must be a function of the step, not float"],
+    ),
+    "a model without weights": (
+        lambda: small_siamese()((ONE, ONE)),
+        ["The model has no weights yet: use loop.eval_model, init_from_file or init"],
+    ),
+    "one signature for two": (
+        lambda: small_siamese().init(signature(ONE)),
+        ["Siamese takes two questions: give a pair of signatures"],
+    ),
+    "another model to make faster": (
+        lambda: fast_forward(tl.Dense(3)),
+        ["takes the course's model alone", "Train this one as it is"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COURSE)
+def test_an_error_of_the_course_says_what_to_do(name):
+    call, words = COURSE[name]
+    with refuses(ArgumentError, *words):
+        call()
+
+
+def test_a_generator_that_ends_must_be_endless():
+    with refuses(DataError, "ended after 0 batches: it must be endless."):
+        train(first=iter([]))
+
+
+def test_one_question_for_two_must_be_a_pair_of_arrays():
+    model = small_siamese()
+    model.init(signature((ONE, ONE)))
+    with refuses(ArgumentError, "give a pair of arrays, (q1, q2), [batch, length]"):
+        model(ONE)
