@@ -82,9 +82,10 @@ def make_ours(vocab: int, sample, preset: str = "course", **changes):
     import jax
 
     from siamese import TrainConfig, enable_compile_cache, keep_memory
-    from siamese.encoders.lstm import Encoder
+    from siamese.encoders.lstm import Lstm
     from siamese.nn.lstm import Dropout, LstmConfig, init
     from siamese.nn.ragged import Ragged
+    from siamese.text.vocabulary import Vocabulary
     from siamese.training.losses import make_loss
     from siamese.training.step import (
         initial_state,
@@ -104,7 +105,8 @@ def make_ours(vocab: int, sample, preset: str = "course", **changes):
     train_step = make_step(lstm_network(lstm, dropout), make_loss(config), optimizer)
     weights = init(jax.random.key(0), lstm, config.lstm_bias, config.embedding_std)
     state = initial_state(weights, optimizer)
-    encoder = Encoder(lstm, weights)
+    words = Vocabulary([str(number) for number in range(vocab - 2)])
+    encoder = Lstm(lstm, weights, words)
 
     def step(*batch):
         nonlocal state
@@ -115,7 +117,7 @@ def make_ours(vocab: int, sample, preset: str = "course", **changes):
 
     def encode(q):  # With its padding, as every contender.
         rows = Ragged(q.ravel(), np.arange(0, q.size + 1, q.shape[1]))
-        return encoder.encode(rows, length=q.shape[1])
+        return encoder.encode_ids(rows, length=q.shape[1])
 
     return step, encode
 

@@ -25,7 +25,7 @@ import gzip
 import io
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -250,16 +250,18 @@ def head_of(start: DuplicateDetector, pairs: QuestionPairs, listed: Any, seed: i
 
 @functools.cache
 def remember_vectors(encoder: Any) -> None:
-    """Lets an encoder encode each text once: its seconds are not those of a head."""
-    encode = encoder.encode
-    known = {}
+    """Lets an encoder's bases encode each text once: their seconds are not those of a head."""
+    for base in encoder.bases:
+        base.encode = functools.partial(remembered, base.encode, {})
 
-    def remembered(texts: list[str]) -> np.ndarray:
-        new = [text for text in dict.fromkeys(texts) if text not in known]
-        known.update(zip(new, encode(new)))
-        return np.stack([known[text] for text in texts])
 
-    encoder.encode = remembered
+def remembered(
+    encode: Callable, known: dict[str, np.ndarray], texts: Sequence[str]
+) -> np.ndarray:
+    """The vectors of texts, of which those that are known are not encoded again."""
+    new = [text for text in dict.fromkeys(texts) if text not in known]
+    known.update(zip(new, encode(new)))
+    return np.stack([known[text] for text in texts])
 
 
 # rows, scores, right, CPU seconds

@@ -21,7 +21,7 @@ import numpy as np
 
 from siamese import embedded_corpus, read_pairs
 from siamese.course.generator import data_generator
-from siamese.encoders.lstm import Encoder
+from siamese.encoders.lstm import Lstm
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.evaluation.thresholds import best_threshold
 from siamese.nn.lstm import LstmConfig, init
@@ -105,11 +105,10 @@ def measure(data, form: tuple[str, str, str], seed: int) -> dict[str, float]:
     for number in range(1, STEPS + 1):
         state, _ = step(state, next(batches))
         if number in (FIRST, STEPS):
-            encoder = Encoder(
-                lstm, {name: np.asarray(a) for name, a in state.weights.items()}
-            )
+            weights = {name: np.asarray(a) for name, a in state.weights.items()}
+            encoder = Lstm(lstm, weights, data.vocabulary)
             one, two = (
-                encoder.encode(data.ids.take(side[:SHOWN])) for side in data.valid
+                encoder.encode_ids(data.ids.take(side[:SHOWN])) for side in data.valid
             )
             scores = one @ two.T
             different = (scores.sum() - np.trace(scores)) / (scores.size - len(scores))
@@ -117,7 +116,7 @@ def measure(data, form: tuple[str, str, str], seed: int) -> dict[str, float]:
                 f"loss at {number}": loss(scores)[1],
                 f"cosine at {number}": different,
             }
-    one, two = (encoder.encode(data.ids.take(rows)) for rows in data.held_out_rows)
+    one, two = (encoder.encode_ids(data.ids.take(rows)) for rows in data.held_out_rows)
     cosines = np.sum(one * two, axis=1)
     labels = data.held_out.is_duplicate
     figures["ROC AUC"] = evaluate_scores(cosines, labels).roc_auc

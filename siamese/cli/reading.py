@@ -13,6 +13,7 @@ from typing import Any
 from siamese.cli.output import note
 from siamese.cli.way_out import complete_command
 from siamese.encoders import is_encoder_name
+from siamese.encoders.protocol import FrozenEncoder
 from siamese.errors import ArgumentError, DataError, SiameseError
 from siamese.model.detector import DuplicateDetector
 from siamese.reading.columns import read_spec
@@ -79,7 +80,7 @@ def note_default(detector: DuplicateDetector, flags: Any) -> None:
     """Prints model and threshold, and whether the threshold is a default without labels."""
     if getattr(flags, "threshold", 0) is None and detector.threshold_from == "default":
         name = getattr(flags, "model", None) or getattr(flags, "index", "")
-        if detector.lstm is None and detector.head is None:
+        if isinstance(detector.encoder, FrozenEncoder):
             name = f"Encoder {detector.encoder.name}"
         note(f"{name}, threshold {detector.threshold:.3f}. {NO_LABELS}")
 

@@ -61,6 +61,7 @@ def train(flags: argparse.Namespace) -> Result:
     siamese train --questions mine.csv --init-from runs/ensemble   (goes on from its head)
     """
     from siamese.training.head import MANY
+    from siamese.training.pieces import Pieces
 
     changes, preset = configs.changes_from_flags(flags), flags.preset or "head"
     # The preset `ensemble` is that of its LSTM, and its head has the encoder.
@@ -71,8 +72,9 @@ def train(flags: argparse.Namespace) -> Result:
     }
     config = TrainConfig.preset(preset, **of_lstm)
     start = flags.init_from and load_model(flags.init_from)
-    if start and (start.encoder is None or preset != "head"):
-        lacks = "has no encoder" if start.encoder is None else f"starts no {preset}"
+    is_lstm = start and Pieces.of(start.encoder).frozen is None
+    if start and (is_lstm or preset != "head"):
+        lacks = "has no encoder" if is_lstm else f"starts no {preset}"
         why = f"--init-from goes on from a head; {flags.init_from} {lacks}"
         raise ArgumentError(
             f"{why}. Name a model with an encoder, and leave --preset out."
@@ -252,5 +254,5 @@ def import_weights(flags: argparse.Namespace) -> Facts:
     detector = course.import_weights(flags.weights, words, unseen)
     path = str(detector.save(flags.output, overwrite=flags.overwrite))
     note(f'Ask it: siamese predict {quote(path)} "..." "..."')
-    facts = {"output": path, "words": len(detector.vocabulary)}
-    return {**facts, "d_model": detector.lstm.d_model, "threshold": detector.threshold}
+    facts = {"output": path, "words": len(words)}
+    return {**facts, "d_model": detector.encoder.size, "threshold": detector.threshold}

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from siamese.course.trax.files import read_course_model
-from siamese.encoders.lstm import LstmConfig
+from siamese.encoders.lstm import Lstm
 from siamese.errors import CheckpointError, DataError
 from siamese.model.detector import DuplicateDetector
+from siamese.nn.lstm import LstmConfig
 from siamese.system.files import explained
 from siamese.text.vocabulary import PAD, PAD_ID, Vocabulary
 
@@ -46,10 +47,9 @@ def import_weights(
             "Give the vocabulary that the model was trained with, in its order."
         )
     extended = np.concatenate([embedding, embedding[-1:]])[: vocabulary.size]
+    arrays = {"embedding": extended, "lstm/kernel": kernel, "lstm/bias": bias}
     return DuplicateDetector(
-        {"embedding": extended, "lstm/kernel": kernel, "lstm/bias": bias},
-        vocabulary,
-        LstmConfig(vocabulary.size, d),
+        Lstm(LstmConfig(vocabulary.size, d), arrays, vocabulary),
         card={"imported_from": Path(model.path).name, "step": model.step, "rows": rows},
     )
 

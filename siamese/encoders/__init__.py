@@ -23,67 +23,26 @@ import hashlib
 import importlib.util
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from siamese.encoders.joined import Joined
+from siamese.encoders.protocol import (
+    BaseEncoder,
+    FrozenEncoder,
+    fingerprint_of,
+    unit_rows,
+    valid_unicode,
+)
 from siamese.errors import ArgumentError, DataError, MissingDependencyError
-from siamese.text.cleaning import LONGEST_TEXT, has_words
-from siamese.text.lists import text_list
 
 USE, WORDLLAMA, MINILM = "use", "wordllama", "minilm"
 
 
-class FrozenEncoder:
-    """Texts to vectors of length 1. Threads may share an encoder.
-
-    Args:
-      name: the specification that `find_encoder` takes, such as 'use+wordllama'.
-      fingerprint: the SHA-256 of weights and token model, in hexadecimal; None for an object.
-      size: the numbers of a vector.
-      vectors: function of texts that are not `unread` -> unit vectors, float32 [texts, size].
-    """
-
-    longest = LONGEST_TEXT  # characters of a text that it reads at most
-
-    def __init__(
-        self, name: str, fingerprint: str | None, size: int, vectors: Callable
-    ):
-        self.name = self.source = name  # The source is what `find_encoder` makes it of.
-        self.fingerprint, self.size, self._vectors = fingerprint, size, vectors
-
-    def __reduce__(self) -> tuple:
-        return find_encoder, (self.source,)  # A copy or a pickle holds no weights.
-
-    def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """The texts' vectors, float32 [texts, size], of length 1.
-
-        The row of an `unread` text is zero. A text's vector is the same alone or in
-        company (to 1e-6). For errors see `find_encoder` and `text_list`.
-        """
-        texts = text_list(texts, "encode")
-        vectors = np.zeros((len(texts), self.size), np.float32)
-        full = np.flatnonzero([not self.unread(text) for text in texts])
-        if len(full):
-            vectors[full] = self._vectors([texts[place] for place in full])
-        return vectors
-
-    def unread(self, text: str) -> bool:
-        """Whether a text has no vector: it has no letter or digit, or not enough that are known."""
-        return not has_words(text)
-
-    def cut(self, texts: Iterable[str]) -> int:
-        """How many texts of at most `longest` characters it does not read to their end."""
-        return 0
-
-    def respelled(self, text: str) -> str:
-        """The text as it is, or with slips in its words set right: `siamese.encoders.spelling`."""
-        return text
-
-
-def find_encoder(spec: str | os.PathLike | Any) -> FrozenEncoder:
+def find_encoder(spec: str | os.PathLike | Any) -> BaseEncoder:
     """The encoder of a specification; see this module's docstring.
 
     Args:
@@ -94,17 +53,15 @@ def find_encoder(spec: str | os.PathLike | Any) -> FrozenEncoder:
       MissingDependencyError, DataError: a package or a file is missing or damaged.
       ArgumentError: no specification, or an object that returns something other than vectors.
     """
-    if isinstance(spec, FrozenEncoder):
+    if isinstance(spec, BaseEncoder):
         return spec
     if not isinstance(spec, (str, os.PathLike)):
-        encoder = _from_object(spec, getattr(spec, "__name__", type(spec).__name__))
-        encoder.source = spec
-        return encoder
+        return ObjectEncoder(spec)
     spec = os.fspath(spec)
     if spec in _NAMES:
         return _NAMES[spec]()
     if "+" in spec and not os.path.exists(spec):
-        return _joined([find_encoder(part) for part in spec.split("+")])
+        return Joined([(1, find_encoder(part)) for part in spec.split("+")])
     return _sentence_transformer(spec)
 
 
@@ -124,47 +81,33 @@ def is_encoder_name(spec: str | os.PathLike) -> bool:
     return bool(spec) and importlib.util.find_spec("sentence_transformers") is not None
 
 
-def _joined(parts: Sequence[FrozenEncoder]) -> FrozenEncoder:
-    """Several encoders side by side: the cosine of two texts is the mean of the parts' cosines.
+class ObjectEncoder(FrozenEncoder):
+    """An object with ``encode(list[str])``, or a function, whose results are checked.
 
-    Where a part has no vector for a text, such as without a known word, the others
-    count alone.
+    Its name is that of the function or of the class where None is given. For errors see
+    `find_encoder`.
     """
-    fingerprints = "\n".join(part.fingerprint for part in parts)
 
-    def vectors(texts: list[str]) -> np.ndarray:
-        return unit_rows(np.concatenate([part.encode(texts) for part in parts], axis=1))
+    def __init__(
+        self, source: Any, name: str | None = None, fingerprint: str | None = None
+    ):
+        encode = getattr(source, "encode", source)
+        if not callable(encode):
+            raise ArgumentError(
+                "An encoder is a specification, a function of a list of texts, or an object with a "
+                f"method encode; {type(source).__name__} is none of them."
+            )
+        self.source = source
+        name = name or getattr(source, "__name__", type(source).__name__)
+        size = _checked(encode(["How far is it?"]), name, 1).shape[1]
 
-    name, size = "+".join(part.name for part in parts), sum(part.size for part in parts)
-    digest = hashlib.sha256(fingerprints.encode()).hexdigest()
-    joined = FrozenEncoder(name, digest, size, vectors)
-    joined.longest = max(part.longest for part in parts)
-    joined.unread = lambda text: all(part.unread(text) for part in parts)
-    joined.cut = lambda texts: sum(
-        any(part.cut([text]) for part in parts) for text in texts
-    )
-    joined.respelled = lambda text: functools.reduce(
-        lambda t, part: part.respelled(t), parts, text
-    )
-    return joined
+        def vectors(texts: list[str]) -> np.ndarray:
+            return _checked(encode(texts), name, len(texts), size)
 
+        super().__init__(name, fingerprint, size, vectors)
 
-def _from_object(
-    encoder: Any, name: str, fingerprint: str | None = None
-) -> FrozenEncoder:
-    """An object with ``encode(list[str])``, or a function, whose results are checked."""
-    encode = getattr(encoder, "encode", encoder)
-    if not callable(encode):
-        raise ArgumentError(
-            "An encoder is a specification, a function of a list of texts, or an object with a "
-            f"method encode; {type(encoder).__name__} is none of them."
-        )
-    size = _checked(encode(["How far is it?"]), name, 1).shape[1]
-
-    def vectors(texts: list[str]) -> np.ndarray:
-        return _checked(encode(texts), name, len(texts), size)
-
-    return FrozenEncoder(name, fingerprint, size, vectors)
+    def __reduce__(self) -> tuple:
+        return ObjectEncoder, (self.source, self.name, self.fingerprint)
 
 
 def _checked(values: Any, name: str, count: int, size: int = 0) -> np.ndarray:
@@ -245,6 +188,13 @@ def _minilm() -> FrozenEncoder:
 _NAMES = {USE: _use, WORDLLAMA: _wordllama, MINILM: _minilm}
 
 
+class SentenceTransformerEncoder(ObjectEncoder):
+    """A model of sentence-transformers, which a copy finds by its name."""
+
+    def __reduce__(self) -> tuple:
+        return find_encoder, (self.name,)
+
+
 def _sentence_transformer(spec: str) -> FrozenEncoder:
     from siamese.encoders.minilm import MiniLM, is_minilm
 
@@ -273,45 +223,7 @@ def _sentence_transformer(spec: str) -> FrozenEncoder:
     encode = functools.partial(
         model.encode, show_progress_bar=False, convert_to_numpy=True
     )
-    return _from_object(encode, spec, digest.hexdigest())
-
-
-# ---- Small parts ----
-
-
-def runs(sizes: Sequence[int], most: int) -> Iterator[slice]:
-    """Neighbours in runs of at most `most` together, or of one that is larger.
-
-    Example:
-      >>> list(runs([2, 3, 4, 9], 5))
-      [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
-    """
-    ends = np.cumsum(sizes)
-    first = total = 0
-    while first < len(ends):
-        last = max(first + 1, int(np.searchsorted(ends, total + most, side="right")))
-        yield slice(first, last)
-        first, total = last, int(ends[last - 1])
-
-
-def fingerprint_of(*contents: bytes) -> str:
-    """The SHA-256 of the files' SHA-256s, in hexadecimal."""
-    digests = b"".join(hashlib.sha256(content).digest() for content in contents)
-    return hashlib.sha256(digests).hexdigest()
-
-
-def valid_unicode(text: str) -> str:
-    """The text with half surrogate pairs replaced, which have no UTF-8 and break tokenizers."""
-    return text.encode("utf-8", "replace").decode()
-
-
-def unit_rows(values: np.ndarray) -> np.ndarray:
-    """Rows of finite numbers scaled to length 1, float32; rows of zeros stay."""
-    _, exponents = np.frexp(np.abs(values).max(axis=1, keepdims=True))
-    # Squares neither overflow nor vanish; a power of two changes no digit.
-    values = values / np.ldexp(np.ones(1, values.dtype), exponents - 1)
-    lengths = np.linalg.norm(values, axis=1, keepdims=True)
-    return (values / np.where(lengths, lengths, 1)).astype(np.float32, copy=False)
+    return SentenceTransformerEncoder(encode, spec, digest.hexdigest())
 
 
 @contextlib.contextmanager

@@ -1,18 +1,24 @@
-"""Any number of questions through one LSTM: `Encoder`, without Trax or TensorFlow in the process."""
+"""The LSTM as an encoder of questions of any length, without Trax or TensorFlow in the process."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
+from siamese.encoders.protocol import BaseEncoder, checksum
 from siamese.errors import CheckpointError
 from siamese.nn.arrays import unit_vectors
 from siamese.nn.lstm import PAD, LstmConfig, encode, products_of
 from siamese.nn.ragged import Ragged
+from siamese.text.cleaning import has_words
+from siamese.text.tokenizer import LONGEST, MAX_TOKENS, word_ids, word_tokenize
+from siamese.text.vocabulary import Vocabulary
 
+TRAIN_AGAIN = "Train the model again, or take another copy."
 # Lengths and row counts that batches are padded to: few shapes, so few compilations.
 LENGTHS = (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 ROWS = (1, 16, 256)
@@ -54,15 +60,36 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
     return 0.5 * np.tanh(0.5 * x) + 0.5  # Never overflows, unlike 1 / (1 + exp(-x)).
 
 
-class Encoder:
-    """An LSTM that turns any number of questions of any length into vectors; safe to share by threads.
+class Lstm(BaseEncoder):
+    """An LSTM over the words of a vocabulary; threads may share it.
 
-    For the weights see `siamese.nn.lstm`. CheckpointError where they do not fit the
-    configuration; it names the array and both shapes.
+    It reads the first `MAX_TOKENS` tokens of the first `LONGEST` characters of a text.
+    One whose vocabulary tells case apart, as the course's, reads every letter.
+
+    Args:
+      config: its shape.
+      weights: name -> array, see `siamese.nn.lstm`.
+      vocabulary: the words of its embedding.
+
+    CheckpointError where they do not fit each other; it names the array and both
+    shapes.
     """
 
-    def __init__(self, config: LstmConfig, weights: Mapping[str, np.ndarray]):
+    name = "lstm"
+    longest = LONGEST
+
+    def __init__(
+        self,
+        config: LstmConfig,
+        weights: Mapping[str, np.ndarray],
+        vocabulary: Vocabulary,
+    ):
         self.config = config
+        self.vocabulary = vocabulary
+        self.size = config.output_size
+        if config.vocab_size != vocabulary.size:
+            sizes = f"{vocabulary.size} different words, and its embedding {config.vocab_size} rows"
+            raise CheckpointError(f"The LSTM's vocabulary has {sizes}. {TRAIN_AGAIN}")
         self.weights = {}
         for name, shape in config.shapes().items():
             array = np.asarray(weights.get(name, ()))
@@ -70,11 +97,69 @@ class Encoder:
             if array.shape != shape or not is_float or not np.isfinite(array).all():
                 raise CheckpointError(
                     f"The model's weights do not fit its configuration, or are damaged: {name} must be "
-                    f"finite floats {list(shape)}; it is {array.dtype} {list(array.shape)}. Train the "
-                    "model again, or take another copy."
+                    f"finite floats {list(shape)}; it is {array.dtype} {list(array.shape)}. {TRAIN_AGAIN}"
                 )
             self.weights[name] = np.array(array, np.float32, order="C")
             self.weights[name].flags.writeable = False
+
+    @functools.cached_property
+    def fingerprint(self) -> str:  # type: ignore[override]
+        """The SHA-256 of shape, vocabulary and weights."""
+        words = self.vocabulary
+        reading = [list(words.words), words.folded, words.unknown_ids]
+        return checksum(self.weights, [asdict(self.config), reading])
+
+    # ---- Texts ----
+
+    def beginning(self, text: str) -> tuple[str, bool]:
+        """A question as it is tokenized, and whether it is longer."""
+        if self.vocabulary.folded:
+            return super().beginning(text)
+        return text[: self.longest], len(text) > self.longest
+
+    def tokens(self, text: str) -> list[str]:
+        """The tokens of a text that it reads."""
+        return word_tokenize(self.vocabulary.read(text)[:LONGEST])[:MAX_TOKENS]
+
+    def ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of each text's tokens."""
+        return [word_ids(self.tokens(text), self.vocabulary) for text in texts]
+
+    def knows(self, text: str) -> bool:
+        """Whether its vocabulary has a word of a text."""
+        # Most texts have a known word between blanks; the others are read as a whole.
+        near = (text.lower() if self.vocabulary.folded else text).split()
+        return self._knows_one(near) or self._knows_one(self.tokens(text))
+
+    def _knows_one(self, words: Iterable[str]) -> bool:
+        return any(word in self.vocabulary and has_words(word) for word in words)
+
+    def has_more(self, text: str) -> bool:
+        """Whether it does not read a text to its end."""
+        text = self.vocabulary.read(text)
+        return len(text) > LONGEST or len(word_tokenize(text)) > MAX_TOKENS
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        """The vectors of texts as they are read, float32 [texts, size], of length 1 or 0.
+
+        Where padding is in the mean, as in the course's, each text is padded to a power
+        of two of its own.
+        """
+        return self.encode_ids(self.ids(texts))
+
+    def encode_pairs(
+        self, texts: Sequence[str], others: Sequence[str]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The vectors of pairs of texts, float32 [pairs, size] each, both padded to one length.
+
+        It is the power of two of the longer one, as in the course's predict.
+        """
+        ids = self.ids([*texts, *others])
+        longest = np.reshape([max(len(row), 1) for row in ids], (2, -1)).max(axis=0)
+        vectors = self.encode_ids(ids, length=np.tile(powers_of_two(longest), 2))
+        return vectors[: len(texts)], vectors[len(texts) :]
+
+    # ---- Token ids ----
 
     @functools.cached_property
     def _compiled(self) -> Callable[[np.ndarray], Any]:
@@ -92,13 +177,13 @@ class Encoder:
         run = jax.jit(lambda weights, tokens: encode(weights, tokens, config))
         return lambda tokens: run(on_device, tokens)
 
-    def encode(
+    def encode_ids(
         self,
         questions: Ragged | Sequence[Sequence[int]],
         *,
         length: int | np.ndarray | None = None,
     ) -> np.ndarray:
-        """The vectors of questions, int token ids without padding: float32 [questions, output_size].
+        """The vectors of questions, int token ids without padding: float32 [questions, size].
 
         The vector of a question without tokens is zero. All are padded to `length`, or
         each to its own, int [questions], which matters where padding is not masked:
@@ -106,7 +191,7 @@ class Encoder:
         predict does. DataError where one is longer than `length`.
         """
         rows = Ragged.from_lists(questions)
-        vectors = np.zeros((len(rows), self.config.output_size), np.float32)
+        vectors = np.zeros((len(rows), self.size), np.float32)
         if length is None:
             length = self._padded_lengths(rows)
         padded = np.broadcast_to(length, len(rows))

@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from siamese.encoders import FrozenEncoder, fingerprint_of, valid_unicode
+from siamese.encoders.protocol import FrozenEncoder, fingerprint_of, valid_unicode
 from siamese.text.cleaning import has_words
 
 SIZE = 384  # numbers of a text's vector
@@ -85,10 +85,12 @@ class MiniLM(FrozenEncoder):
         self._tokenizer.no_padding()
         self._weights = _stacked(load(contents[WEIGHTS]))
 
-    def unread(self, text: str) -> bool:
-        """Whether a text has no word with a letter or digit, or more unknown words than known ones."""
+    short = MOST_PIECES - 2  # A piece has a character.
+
+    def knows(self, text: str) -> bool:
+        """Whether a text has words with a letter or digit, and at least half of them are known."""
         if len(text) <= _LONGEST_WORD and text.isascii():
-            return not has_words(text)
+            return has_words(text)
         text = valid_unicode(text)
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
         words: tuple[set, set] = (set(), set())  # unknown ones and known ones
@@ -98,14 +100,11 @@ class MiniLM(FrozenEncoder):
             if has_words(text[start:stop]):
                 words[piece != _UNKNOWN].add(word)
         unknown, known = map(len, words)
-        return unknown > known or not known
+        return 0 < known >= unknown
 
-    def cut(self, texts: Iterable[str]) -> int:
-        """How many texts have more than `MOST_PIECES` word pieces, [CLS] and [SEP] among them."""
-        # A piece has a character.
-        long = [valid_unicode(text) for text in texts if len(text) > MOST_PIECES - 2]
-        encodings = self._tokenizer.encode_batch_fast(long)
-        return sum(len(encoding.ids) > MOST_PIECES for encoding in encodings)
+    def has_more(self, text: str) -> bool:
+        """Whether a text has more than `MOST_PIECES` word pieces, [CLS] and [SEP] among them."""
+        return len(self._tokenizer.encode(valid_unicode(text)).ids) > MOST_PIECES
 
     def _of_texts(self, texts: list[str]) -> np.ndarray:
         encodings = self._tokenizer.encode_batch_fast(list(map(valid_unicode, texts)))

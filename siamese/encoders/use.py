@@ -24,7 +24,7 @@ import io
 import re
 import threading
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
 from pathlib import Path
@@ -32,8 +32,14 @@ from typing import BinaryIO
 
 import numpy as np
 
-from siamese.encoders import USE, FrozenEncoder, fingerprint_of, runs, valid_unicode
+from siamese.encoders import USE
 from siamese.encoders.pieces import Pieces
+from siamese.encoders.protocol import (
+    FrozenEncoder,
+    fingerprint_of,
+    runs,
+    valid_unicode,
+)
 from siamese.encoders.spelling import Spelling
 from siamese.text.cleaning import has_words, normalized
 
@@ -111,7 +117,7 @@ class UniversalSentenceEncoder(FrozenEncoder):
         self._blas, self._lock = ThreadpoolController(), threading.Lock()
         self._pieces = Pieces(contents[1])
         self.longest = MOST_TOKENS * self._pieces.longest
-        self.respelled = Spelling(self._pieces)
+        self._spelling = Spelling(self._pieces)
         archive = np.load(io.BytesIO(contents[0]))
         parts = [f"q{part + 1}" for part in range(_PARTS)]
         self._embedding = [_Rows(archive.zip.open(f"{name}.npy")) for name in parts]
@@ -123,10 +129,14 @@ class UniversalSentenceEncoder(FrozenEncoder):
             for name in ("proj", "proj_b", "ln_g", "ln_b")
         ]
 
-    def unread(self, text: str) -> bool:
-        """Whether a text has no known letter or digit, or more than half of them are not known."""
+    def respelled(self, text: str) -> str:
+        """The text with slips in its words set right."""
+        return self._spelling(text)
+
+    def knows(self, text: str) -> bool:
+        """Whether a text has a known letter or digit, and at least half of them are known."""
         if text.isascii():
-            return not has_words(text)
+            return has_words(text)
         text = normalized(text[:MOST_TOKENS], "NFKC")
         letters = filter(str.isalnum, _GREEK_WORD.sub("", text))
         known = [
@@ -134,15 +144,13 @@ class UniversalSentenceEncoder(FrozenEncoder):
             for c in letters
             if c in self._pieces and _SCRIPTS.match(unicodedata.name(c))
         ]
-        return not known or 2 * len(known) < sum(map(str.isalnum, text))
+        return bool(known) and 2 * len(known) >= sum(map(str.isalnum, text))
 
-    def cut(self, texts: Iterable[str]) -> int:
-        """How many texts have more than `MOST_TOKENS` tokens."""
-        long = (valid_unicode(text) for text in texts if len(text) > MOST_TOKENS)
-        return sum(len(text) > self.longest or self._has_more(text) for text in long)
-
-    def _has_more(self, text: str) -> bool:
-        return len(self._pieces.library.encode(text).ids) > MOST_TOKENS
+    def has_more(self, text: str) -> bool:
+        """Whether a text has more than `MOST_TOKENS` tokens."""
+        if len(text) <= MOST_TOKENS:
+            return False
+        return len(self._pieces.library.encode(valid_unicode(text)).ids) > MOST_TOKENS
 
     def _of_texts(self, texts: list[str]) -> np.ndarray:
         tasks = [texts[task] for task in runs(list(map(len, texts)), _TASK)]

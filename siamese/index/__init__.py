@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from siamese.encoders import valid_unicode
+from siamese.encoders.lstm import Lstm
+from siamese.encoders.protocol import valid_unicode
+from siamese.encoders.tree import tree_of
 from siamese.errors import ArgumentError, CheckpointError, SiameseError
 from siamese.index import rows as rows_of
 from siamese.index import stored_groups
@@ -181,7 +183,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
         questions, ids, columns = rows_of.checked(questions, ids, columns)
         texts = _as_compared(questions, compared, reading)
         if path is not None:
-            model_file.check_encoder(detector)
+            tree_of(detector.encoder)  # An object in Python is refused.
             if not overwrite and os.path.isfile(path) and os.path.getsize(path):
                 refuse_existing(path)  # Before the work, too.
         places = range(len(questions))
@@ -309,7 +311,8 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"]):
     @property
     def vector_weight(self) -> float:
         """The weight of the cosine in hybrid search, 0 to 1; words have the rest."""
-        return ENCODER_VECTOR_WEIGHT if self._model.encoder else VECTOR_WEIGHT
+        is_lstm = isinstance(self._model.encoder, Lstm)
+        return VECTOR_WEIGHT if is_lstm else ENCODER_VECTOR_WEIGHT
 
     # ---- Groups and answers ----
 

@@ -33,7 +33,7 @@ from siamese.system.files import refuse_existing
 from siamese.text.repeated import Repeated
 
 APPLICATION = 0x7369616D  # "siam"
-VERSION = 9
+VERSION = 10
 # `user_version` is the version and a token.
 TOKENS = 1 << 24
 MOST_ROWS = 1 << 60

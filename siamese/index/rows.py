@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese.encoders import valid_unicode
+from siamese.encoders.protocol import valid_unicode
 from siamese.errors import ArgumentError, DataError
 from siamese.groups.grouping import table_names
 from siamese.index.file import last_row, settings, write_settings

@@ -12,7 +12,6 @@ from siamese.text.cleaning import cleaned, normalized, straightened
 from siamese.text.display import harmless, rounded
 from siamese.text.lists import text_list
 from siamese.text.tokenizer import LONGEST, MAX_TOKENS
-from siamese.text.wrapping import plain
 
 _NUMBER = re.compile(r"\d++(?:[.,:]\d++)*+")
 _COUNTS = {"two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7"}
@@ -90,9 +89,8 @@ def explain(detector: DuplicateDetector, question1: str, question2: str) -> Expl
     Jurafsky (2016).
     """
     asked = text_list([question1, question2], "explain")
-    is_plain = detector.vocabulary is None or detector.vocabulary.folded
-    read = plain if is_plain else cleaned  # as `DuplicateDetector.as_read`
-    words = [read(text)[:LONGEST].split()[:MAX_TOKENS] for text in asked]
+    read = (detector.encoder.beginning(text)[0] for text in asked)
+    words = [text[:LONGEST].split()[:MAX_TOKENS] for text in read]
     if [] in words:
         name = f"question{words.index([]) + 1}"
         raise DataError(f"{name} has no words, so there is nothing to explain.")

@@ -4,33 +4,31 @@ The file holds arrays, and one JSON text under ``siamese`` in its metadata: form
 kind, version, SHA-256 and more facts. A writer replaces the file as a whole
 (`siamese.system.files`).
 
-The arrays of a model are the LSTM's weights and the head. Its facts: LSTM, vocabulary
-(words, folded, unknown_ids), encoder (name, fingerprint), shares, threshold,
-calibration, card.
+The facts of a model: encoder (`siamese.encoders.tree`), threshold, calibration, card.
+The arrays are those of the encoder.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from siamese.encoders import find_encoder, is_encoder_name
-from siamese.encoders.lstm import LstmConfig
+from siamese.encoders import is_encoder_name
+from siamese.encoders.protocol import checksum
+from siamese.encoders.tree import encoder_of, tree_of
 from siamese.errors import CheckpointError, DataError
 from siamese.system.files import explained, open_atomically
-from siamese.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from siamese.model.detector import DuplicateDetector
 
-FORMAT, VERSION = "siamese", 4
+FORMAT = "siamese"
+VERSION = 5
 MODEL_NAME = "model.safetensors"  # in the directory of a run
 DAMAGE = (
     ValueError,
@@ -103,21 +101,7 @@ def read_file(
     return arrays, facts
 
 
-def checksum(arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any]) -> str:
-    """The SHA-256 of JSON values and of every array's name, dtype, shape and bytes, in sorted order."""
-    digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
-    for name, array in sorted(arrays.items()):
-        digest.update(json.dumps([name, array.dtype.name, array.shape]).encode())
-        digest.update(array.reshape(-1).view(np.uint8))
-    return digest.hexdigest()
-
-
 # ---- Models ----
-
-
-def arrays_of(detector: DuplicateDetector) -> dict[str, np.ndarray]:
-    """A detector's arrays by name: the LSTM's weights, and the head where there is one."""
-    return detector.weights | ({} if detector.head is None else {"head": detector.head})
 
 
 def read_model(path: str | os.PathLike) -> DuplicateDetector:
@@ -128,60 +112,16 @@ def read_model(path: str | os.PathLike) -> DuplicateDetector:
     path = model_path(path)
     arrays, facts = read_file(path, "model")
     try:
-        lstm, words, frozen = facts["lstm"], facts["vocabulary"], facts["encoder"]
-        options = {name: facts[name] for name in ("threshold", "shares")}
-        options |= {"card": dict(facts["card"]), "head": arrays.pop("head", None)}
-        options["calibration"] = calibration_of(facts["calibration"])
-        if frozen is not None:
-            options["encoder"] = saved_encoder(path, frozen)
-        if lstm is None:
-            return DuplicateDetector(None, None, None, **options)
-        lstm = LstmConfig(**lstm)
-        vocabulary = Vocabulary(**{**words, "words": words["words"][1:]})
-        is_whole = list(vocabulary.words) == words["words"] and isinstance(
-            vocabulary.folded, bool
+        return DuplicateDetector(
+            encoder_of(facts["encoder"], arrays, path),
+            threshold=facts["threshold"],
+            calibration=calibration_of(facts["calibration"]),
+            card=dict(facts["card"]),
         )
-        if not is_whole or lstm.vocab_size != vocabulary.size:
-            sizes = f"{vocabulary.size} different words, and its embedding {lstm.vocab_size} rows"
-            raise ValueError(f"its vocabulary has {sizes}")
-        return DuplicateDetector(arrays, vocabulary, lstm, **options)
     except DataError:  # of the encoder's files
         raise
     except DAMAGE as error:
         raise _damaged(path, error) from error
-
-
-def vector_facts(detector: DuplicateDetector) -> dict[str, Any]:
-    """What decides a detector's vectors beside its arrays, as JSON values."""
-    lstm, words, encoder = detector.lstm, detector.vocabulary, detector.encoder
-    names = "words", "folded", "unknown_ids"
-    return {
-        "lstm": lstm and asdict(lstm),
-        "vocabulary": lstm and {name: getattr(words, name) for name in names},
-        "encoder": encoder
-        and {"name": encoder.name, "fingerprint": encoder.fingerprint},
-        "shares": detector.shares,
-    }
-
-
-def check_encoder(detector: DuplicateDetector) -> None:
-    """Raises a CheckpointError where the encoder is an object in Python, which no file can name."""
-    if detector.encoder is not None and detector.encoder.fingerprint is None:
-        raise CheckpointError(
-            f"The encoder {detector.encoder.name!r} is an object in Python, which no file can name. Keep "
-            "what is made with it in memory, or take an encoder by its name."
-        )
-
-
-def saved_encoder(path: str | os.PathLike, facts: Mapping[str, Any]) -> Any:
-    """The encoder that a file names, by its name; CheckpointError for another fingerprint."""
-    encoder = find_encoder(str(facts["name"]))
-    if encoder.fingerprint != facts["fingerprint"]:
-        raise CheckpointError(
-            f"{path} was made with the encoder {encoder.name!r}, not with the version that is installed: "
-            "their vectors cannot be compared. Make the file again."
-        )
-    return encoder
 
 
 def model_path(path: str | os.PathLike) -> Path:
@@ -200,20 +140,23 @@ def index_facts(
     path: str | os.PathLike | None,
     model: str | os.PathLike | None,
 ) -> dict[str, Any]:
-    """What an index says of its model: checksum, encoder, places; for an encoder alone its threshold."""
+    """What an index says of its model: checksum, encoder, places; for a frozen encoder its threshold."""
     facts = {
         "model_checksum": detector.checksum,
         "size": detector.output_size,
         "model": [],
+        "encoder": None,
     }
-    facts["encoder"] = vector_facts(detector)["encoder"]
     if model is not None and not is_encoder_name(model) and os.path.exists(model):
         where = model_path(model).resolve()
         # Relative first, so that model and index can be moved together.
         folder = os.path.dirname(os.path.realpath(path or "."))
         facts["model"] = [os.path.relpath(where, folder), str(where)]
-    elif detector.lstm is None:
-        facts["fit"] = detector.fit
+    elif detector.encoder.fingerprint is not None:
+        tree, arrays = tree_of(detector.encoder)
+        if not arrays:  # The index names all that is needed to open it.
+            facts["encoder"] = tree
+            facts["fit"] = detector.fit
     return facts
 
 
@@ -233,7 +176,7 @@ def detector_of(
             return DuplicateDetector.load(os.path.join(folder, place))
     if facts["encoder"] and not facts["model"]:
         # The index has a threshold of its own.
-        return DuplicateDetector.from_encoder(saved_encoder(path, facts["encoder"]))
+        return DuplicateDetector.from_encoder(encoder_of(facts["encoder"], {}, path))
     places = "".join(f" ({place})" for place in facts["model"][1:])
     raise CheckpointError(
         f"{path} does not say where its model is, or it is gone from there{places}. Name the model "

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from siamese.encoders.protocol import Encoder
 from siamese.errors import CheckpointError
 from siamese.evaluation.calibration import Calibration, logistic
 from siamese.evaluation.metrics import check_scores
@@ -158,8 +159,7 @@ def with_products(cosines: np.ndarray) -> np.ndarray:
 class Decisions:
     """What a model decides about pairs of its vectors, by its threshold, shares and calibration."""
 
-    shares: dict[str, float]  # part -> its weight in the cosine
-    places: dict[str, slice]  # of each part in a question's vector
+    encoder: Encoder
     threshold: float  # what a score must exceed
     calibration: Calibration | PartsCurve | None
 
@@ -175,15 +175,13 @@ class Decisions:
         parts are their own. Of the mean vectors of two groups they are the mean cosines
         over the groups' pairs.
         """
-        shares, places = (
-            np.array([*self.shares.values()], np.float32),
-            self.places.values(),
-        )
+        shares = np.array(self.encoder.shares, np.float32)
+        places = self.encoder.parts
         products = [
             np.vecdot(vectors[:, place], others[..., place]) for place in places
         ]
         # A vector without some part was made longer, to length 1: see
-        # `DuplicateDetector.joined`.
+        # `siamese.encoders.joined`.
         sides = [
             [side[:, place].any(axis=1) for place in places]
             for side in (vectors, others)

@@ -10,19 +10,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from siamese.encoders import unit_rows
+from siamese.encoders.protocol import unit_rows
 from siamese.errors import DataError
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.evaluation.retrieval import evaluate_retrieval
 from siamese.evaluation.thresholds import fit_threshold
-from siamese.model.detector import SHARES, UNLABELLED_THRESHOLD, DuplicateDetector
+from siamese.model.detector import UNLABELLED_THRESHOLD, DuplicateDetector
 from siamese.model.parts import fit_parts
 from siamese.nn.nearest import top_k
 from siamese.reading.clusters import cluster_split, number_questions, question_groups
 from siamese.reading.pairs import QuestionPairs
 from siamese.system.arguments import counted
 from siamese.system.progress import elapsed
-from siamese.training.head import fit_head, head_vectors
+from siamese.training.head import fit_head
+from siamese.training.pieces import Pieces
 from siamese.training.report import CURVE_PAIRS
 
 FOLDS = 3  # Each part of the labels is judged by a head of the others.
@@ -59,11 +60,14 @@ class Gain(NamedTuple):
 class LabelledVectors:
     """Labelled pairs and the vectors of their questions: what a head is fitted on."""
 
-    start: DuplicateDetector  # the model to go on from
+    start: Pieces  # of the model to go on from
+    card: dict[str, Any]  # of that model
     texts: list[str]  # the distinct questions; of links, those of the list come last
     rows: np.ndarray  # int64 [n, 2]: each pair's two texts
     is_duplicate: np.ndarray  # bool [n]
-    part_vectors: dict[str, np.ndarray]  # of encoder and LSTM: float32 [texts, d] each
+    # The texts' vectors by the frozen encoder and by any LSTM, float32 [texts, d] each.
+    frozen: np.ndarray
+    lstm: np.ndarray | None
     seed: int
 
     @property
@@ -73,35 +77,26 @@ class LabelledVectors:
 
     def fitted(self, pairs: np.ndarray) -> DuplicateDetector:
         """The model with a head fitted on some of the pairs, int64 [some]."""
-        start = self.start
         rows = self.rows[pairs]
         groups = question_groups(self.texts, rows) if self.are_links else None
-        head = fit_head(
-            self.part_vectors["encoder"],
+        matrix = fit_head(
+            self.frozen,
             rows,
             self.is_duplicate[pairs],
             groups,
-            start=start.head,
+            start=self.start.head and self.start.head.matrix,
             seed=self.seed,
         )
-        names = ("encoder", "head", "lstm") if start.lstm else ("encoder", "head")
-        shares = SHARES[names] if start.lstm or self.are_links else FEW_SHARES
-        return DuplicateDetector(
-            start.weights if start.lstm else None,
-            start.vocabulary,
-            start.lstm,
-            encoder=start.encoder,
-            head=head,
-            shares=dict(zip(names, shares)),
-            card=start.card,
-        )
+        is_usual = self.start.lstm is not None or self.are_links
+        pieces = self.start.with_head(matrix)
+        encoder = pieces.encoder(None if is_usual else FEW_SHARES)
+        return DuplicateDetector(encoder, card=self.card)
 
     def vectors(self, model: DuplicateDetector) -> np.ndarray:
-        """The texts' vectors by a model with a new head, float32 [texts, size]."""
-        encoder, *lstm = self.part_vectors.values()
-        return model.joined(
-            [encoder, np.asarray(head_vectors(model.head, encoder)), *lstm]
-        )
+        """The texts' vectors by a model of `fitted`, float32 [texts, size]."""
+        head = Pieces.of(model.encoder).head
+        parts = [self.frozen, head.on(self.frozen), self.lstm]
+        return model.encoder.of_parts([own for own in parts if own is not None])
 
 
 class LeftOut(NamedTuple):
@@ -140,12 +135,15 @@ def teach(
     texts, rows = number_questions(pairs.question1, pairs.question2)
     if is_duplicate.all():
         texts = list(dict.fromkeys([*texts, *(listed or ())]))
-    part_vectors = _encoded(start, texts, note)
-    if start.head is not None:
+    pieces = Pieces.of(start.encoder)
+    vectors = _encoded(start, texts, note)
+    if pieces.head is not None:
         note(
             "Labels that this model has learned before make the new head's figures too good."
         )
-    labelled = LabelledVectors(start, texts, rows, is_duplicate, part_vectors, seed)
+    labelled = LabelledVectors(
+        pieces, start.card, texts, rows, is_duplicate, *vectors, seed
+    )
     left_out = cross_validated(labelled, parts_of(pairs, seed))
     model = labelled.fitted(np.arange(count))
     measure, encoder, after = _figures(labelled, left_out)
@@ -155,26 +153,26 @@ def teach(
 
 def _encoded(
     start: DuplicateDetector, texts: list[str], note: Callable[[str], None]
-) -> dict[str, np.ndarray]:
-    """The texts' vectors by the parts that stay as they are: encoder, and any LSTM."""
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """The texts' vectors by the frozen encoder and by any LSTM, float32 [texts, d] each."""
     begun = time.monotonic()
     with elapsed(f"Encoding {counted(len(texts), 'question')}"):
         vectors = start.encode(texts)
     note(
         f"{counted(len(texts), 'question')} encoded in {time.monotonic() - begun:.1f} s."
     )
-    places = start.places
-    return {
-        part: unit_rows(vectors[:, places[part]]) for part in places if part != "head"
-    }
+    pieces = Pieces.of(start.encoder)
+    parts = start.encoder.parts
+    frozen = slice(None) if pieces.frozen is start.encoder else parts[0]
+    lstm = None if pieces.lstm is None else unit_rows(vectors[:, parts[-1]])
+    return unit_rows(vectors[:, frozen]), lstm
 
 
 def cross_validated(labelled: LabelledVectors, folds: list[np.ndarray]) -> LeftOut:
     """Each fold's pairs, int64 [some], by a model of the others."""
     count = len(labelled.rows)
-    encoder_vectors = labelled.part_vectors["encoder"]
     cosines = np.zeros(count)
-    part_cosines = np.zeros((count, len(labelled.part_vectors) + 1))
+    part_cosines = np.zeros((count, 2 if labelled.lstm is None else 3))
     ranks = []
     for fold in folds:
         model = labelled.fitted(np.setdiff1d(np.arange(count), fold))
@@ -183,7 +181,7 @@ def cross_validated(labelled: LabelledVectors, folds: list[np.ndarray]) -> LeftO
         cosines[fold] = np.vecdot(one, two)
         part_cosines[fold] = model.part_cosines(one, two)
         if labelled.are_links:
-            before = _mean_rank(encoder_vectors, labelled.rows[fold])
+            before = _mean_rank(labelled.frozen, labelled.rows[fold])
             ranks.append((before, _mean_rank(vectors, labelled.rows[fold])))
     return LeftOut(cosines, part_cosines, ranks)
 

@@ -15,6 +15,7 @@ from siamese.model.detector import DuplicateDetector
 from siamese.model.parts import fit_parts
 from siamese.nn.nearest import cosines_with
 from siamese.reading.pairs import QuestionPairs
+from siamese.training.pieces import Pieces
 
 logger = logging.getLogger("siamese")
 CURVE_PAIRS = 1000  # With as many labels a curve of the parts' cosines decides.
@@ -39,11 +40,13 @@ def measure(
     detector = detector.with_fit(fit)
     sides = detector._pairs(test.question1, test.question2)
     scores = detector.scores_of(*sides)
+    frozen = Pieces.of(detector.encoder).frozen
     encoder = None
-    if detector.encoder is not None:  # Its cosines are those of the first part.
-        encoder = detector.encoder.name, detector.part_cosines(*sides)[:, 0]
+    if frozen is not None:  # Its cosines are those of the first part.
+        encoder = frozen.name, _frozen_cosines(detector, *sides)
     elif beside is not None:
-        encoder = beside.encoder.name, beside.similarity(test.question1, test.question2)
+        cosines = beside.similarity(test.question1, test.question2)
+        encoder = beside.encoder.name, cosines
     is_fitted = fit["calibration"] is not None
     report = Evaluation(
         test.question1,
@@ -61,12 +64,21 @@ def measure(
     return report, detector
 
 
+def _frozen_cosines(
+    detector: DuplicateDetector, vectors: np.ndarray, others: np.ndarray
+) -> np.ndarray:
+    """The cosines of pairs by the frozen encoder in a model, float32 [n]."""
+    if Pieces.of(detector.encoder).frozen is detector.encoder:
+        return cosines_with(vectors, others)
+    return detector.part_cosines(vectors, others)[:, 0]
+
+
 def _fit(detector: DuplicateDetector, held_out: QuestionPairs) -> dict[str, Any]:
     """Threshold and calibration of held-out pairs as plain values, see `measure`."""
     sides = detector._pairs(held_out.question1, held_out.question2)
     labels = held_out.is_duplicate
     cosines = cosines_with(*sides)
-    if len(detector.shares) > 1 and len(labels) >= CURVE_PAIRS:
+    if len(detector.encoder.parts) > 1 and len(labels) >= CURVE_PAIRS:
         return fit_parts(detector.part_cosines(*sides), cosines, labels).fit
     problem = unseparated(cosines, labels)
     if problem:
@@ -87,18 +99,12 @@ def with_lstm(
 
     It is measured by the whole vectors' cosines of held-out pairs.
     """
-    both = DuplicateDetector(
-        lstm.weights,
-        lstm.vocabulary,
-        lstm.lstm,
-        encoder=head.encoder,
-        head=head.head,
-        card=lstm.card,
-    )
+    pieces = Pieces.of(head.encoder)._replace(lstm=Pieces.of(lstm.encoder).lstm)
+    both = DuplicateDetector(pieces.encoder(), card=lstm.card)
     cosines = both.part_cosines(*both._pairs(held_out.question1, held_out.question2))
 
     def roc_auc(model: DuplicateDetector) -> float:
-        shares = list(model.shares.values())
+        shares = np.array(model.encoder.shares)
         scores = cosines[:, : len(shares)] @ shares
         return evaluate_scores(scores, held_out.is_duplicate).roc_auc
 

@@ -23,6 +23,8 @@ import jax
 import numpy as np
 
 from siamese.encoders import find_encoder
+from siamese.encoders.lstm import Lstm
+from siamese.encoders.protocol import BaseEncoder
 from siamese.errors import ArgumentError, CheckpointError
 from siamese.evaluation.report import Evaluation
 from siamese.evaluation.thresholds import COURSE_THRESHOLD
@@ -36,6 +38,7 @@ from siamese.system.progress import progress_bar
 from siamese.training.config import PRESETS, TrainConfig
 from siamese.training.head import head_network
 from siamese.training.losses import make_loss
+from siamese.training.pieces import Pieces
 from siamese.training.prepare import TrainingData, make_batches, prepare
 from siamese.training.report import measure
 from siamese.training.step import (
@@ -151,9 +154,10 @@ class Trainer:
         """The head, which trains on the encoder's vectors, and its first matrix."""
         bare = DuplicateDetector.from_encoder(self._encoder)
         vectors = bare.encode(self.data.texts, show_progress=not self.quiet)
-        head = self.init_from.head if self.init_from else None
-        if head is None:
-            head = np.eye(vectors.shape[1], dtype=np.float32)
+        started = self.init_from and Pieces.of(self.init_from.encoder).head
+        head = (
+            started.matrix if started else np.eye(bare.encoder.size, dtype=np.float32)
+        )
         return head_network(vectors, self.config.embedding_dropout), {"head": head}
 
     @functools.cached_property
@@ -396,6 +400,15 @@ class Trainer:
         self.calibration = model.calibration
         return report
 
+    def _trained(self) -> BaseEncoder:
+        """The encoder with what was trained: an LSTM, or a head beside what the run started from."""
+        if not self.config.encoder:
+            return Lstm(self.lstm, self.weights, self.data.vocabulary)
+        pieces = Pieces(self._encoder, None, None)
+        if self.init_from:
+            pieces = Pieces.of(self.init_from.encoder)
+        return pieces.with_head(self.weights["head"]).encoder()
+
     def save(
         self, report: Evaluation | None = None, *, write: bool = True, **card: Any
     ) -> DuplicateDetector:
@@ -404,16 +417,8 @@ class Trainer:
         The report sets the threshold and goes into the card, with more JSON values in
         `card`.
         """
-        start = self.init_from
-        lstm: tuple[Any, Any, Any] = (None, None, None)
-        if not self.config.encoder:
-            lstm = (self.weights, self.data.vocabulary, self.lstm)
-        elif start and start.lstm:
-            lstm = (start.weights, start.vocabulary, start.lstm)
         detector = DuplicateDetector(
-            *lstm,
-            encoder=self._encoder,
-            head=self.weights.get("head"),
+            self._trained(),
             threshold=report.metrics.threshold if report else COURSE_THRESHOLD,
             calibration=self.calibration,
             card={
@@ -438,14 +443,17 @@ class Trainer:
         return detector
 
 
-def _encoder_of(config: TrainConfig, start: DuplicateDetector | None) -> Any:
+def _encoder_of(
+    config: TrainConfig, start: DuplicateDetector | None
+) -> BaseEncoder | None:
     """The encoder that a head is trained on; None for an LSTM."""
     if start is not None:
-        if not config.encoder or start.encoder is None:
+        frozen = Pieces.of(start.encoder).frozen
+        if not config.encoder or frozen is None:
             raise ArgumentError(
                 "A run starts from the head of a model; an LSTM starts from nothing."
             )
-        return start.encoder
+        return frozen
     return find_encoder(config.encoder) if config.encoder else None
 
 
@@ -462,5 +470,5 @@ def fingerprint(data: TrainingData, start: DuplicateDetector | None) -> str:
     for array in (data.ids.values, data.ids.offsets, *data.train, *data.valid):
         digest.update(np.ascontiguousarray(array, "<i8").tobytes())
     digest.update("\n".join(data.vocabulary.words).encode("utf-8", "surrogatepass"))
-    digest.update((start.checksum if start else "").encode())
+    digest.update(((start and start.encoder.fingerprint) or "").encode())
     return digest.hexdigest()

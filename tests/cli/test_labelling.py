@@ -15,6 +15,8 @@ from small_models import make_detector, random_questions
 
 from siamese import DuplicateDetector, QuestionIndex
 from siamese.corpus import handwritten_questions
+from siamese.encoders import find_encoder
+from siamese.encoders.joined import Head, Joined
 from siamese.index.asking import best_cut, duplicate_share, next_rank, shown
 from siamese.model.parts import fit_parts
 from siamese.reading.pairs import read_pairs
@@ -101,9 +103,9 @@ def test_the_command_asks_and_writes_to_model_or_index(run):
 
 
 def test_a_curve_lists_pairs_by_its_probability_and_is_refitted(run, rows):
-    model = DuplicateDetector(
-        None, None, None, encoder="use", head=np.diag(np.linspace(1, 9, 512))
-    )
+    use = find_encoder("use")
+    head = Head(use, np.diag(np.linspace(1, 9, 512)))
+    model = DuplicateDetector(Joined([(0.5, use), (0.5, head)]))
     one, two = random_questions(200, seed=2), random_questions(200, seed=3)
     vectors = model.encode(one), model.encode(two)
     cosines, parts = np.vecdot(*vectors), model.part_cosines(*vectors)

@@ -12,11 +12,13 @@ from stock_trax import COURSE as COURSE_CELLS
 from trax import shapes
 
 from siamese.course.model import tower_weights
-from siamese.encoders.lstm import Encoder, encode_few
+from siamese.encoders.lstm import Lstm, encode_few
 from siamese.nn.lstm import DROPOUT_PARTS, PAD, Dropout, LstmConfig, dropped, encode
 from siamese.nn.recurrence import mean_state, word_products
+from siamese.text.vocabulary import Vocabulary
 
 VOCAB, D_MODEL = 50, 8
+VOCABULARY = Vocabulary([str(number) for number in range(VOCAB - 2)])
 COURSE = LstmConfig(VOCAB, D_MODEL)
 BOTH = LstmConfig(VOCAB, D_MODEL, mask_padding=True, bidirectional=True)
 
@@ -40,7 +42,7 @@ def test_equals_the_trax_model_on_the_same_weights():
     weights = tower_weights(model)
     expected = model.sublayers[0](batch)
     assert_allclose(encode(weights, batch, COURSE), expected, rtol=0, atol=1e-6)
-    vectors = Encoder(COURSE, weights).encode(questions(5), length=16)
+    vectors = Lstm(COURSE, weights, VOCABULARY).encode_ids(questions(5), length=16)
     assert_allclose(vectors, expected, rtol=0, atol=1e-6)
 
 
@@ -49,11 +51,11 @@ def test_masked_a_question_is_the_same_alone_and_in_company_and_numpy_equals_jax
     weights = {
         n: draw.randn(*s).astype(np.float32) * 0.4 for n, s in BOTH.shapes().items()
     }
-    encoder = Encoder(BOTH, weights)
+    encoder = Lstm(BOTH, weights, VOCABULARY)
     for count, longest in ((3, 700), (300, 12)):  # by NumPy, by JAX
         rows = questions(count, longest=longest)
         together, expected = (
-            encoder.encode(rows),
+            encoder.encode_ids(rows),
             encode_few(weights, padded(rows, longest), BOTH),
         )
         assert (
@@ -61,7 +63,7 @@ def test_masked_a_question_is_the_same_alone_and_in_company_and_numpy_equals_jax
         )
         assert_allclose(together, expected, rtol=0, atol=2e-6)
         assert_allclose(np.linalg.norm(together, axis=1), 1, atol=1e-6)
-        alone = encoder.encode([rows[-1]], length=1024)[0]
+        alone = encoder.encode_ids([rows[-1]], length=1024)[0]
         assert_allclose(alone, together[-1], rtol=0, atol=1e-6)
 
 

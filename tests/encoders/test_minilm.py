@@ -71,8 +71,8 @@ def test_longer_texts_are_read_up_to_256_pieces_and_counted(minilm):
     longer = [LONG + "and", LONG + "something else"]
     assert_allclose(*minilm.encode(longer), atol=1e-6)
     assert_allclose(*minilm.encode([LONG, longer[0]]), atol=1e-6)
-    assert minilm.cut([LONG, "word", *longer]) == 2
-    assert find_encoder("use+minilm").cut([LONG, "word", *longer]) == 2
+    assert minilm.truncated([LONG, "word", *longer]) == 2
+    assert find_encoder("use+minilm").truncated([LONG, "word", *longer]) == 2
 
 
 @WITH_MINILM

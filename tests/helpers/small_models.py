@@ -6,9 +6,11 @@ import pickle
 import numpy as np
 
 from siamese.encoders import find_encoder
-from siamese.encoders.lstm import LstmConfig
+from siamese.encoders.joined import Joined
+from siamese.encoders.lstm import Lstm
 from siamese.model.detector import DuplicateDetector
 from siamese.model.parts import fit_parts
+from siamese.nn.lstm import LstmConfig
 from siamese.text.vocabulary import Vocabulary
 
 SENTENCES = (
@@ -34,14 +36,18 @@ ODD = {
 }
 
 
-def make_detector(seed=0, d=8, mask_padding=True, words=WORDS, folded=False, **options):
+def make_detector(
+    seed=0, d=8, mask_padding=True, words=WORDS, folded=False, beside=lambda lstm: lstm,
+    **options,
+):  # fmt: skip
+    """A detector of an LSTM, or of the encoder that a function `beside` makes of it."""
     vocabulary = Vocabulary(list(words), folded=folded)
     lstm = LstmConfig(vocabulary.size, d, mask_padding=mask_padding)
     draw = np.random.default_rng(seed).standard_normal
     weights = {
         name: draw(shape).astype(np.float32) for name, shape in lstm.shapes().items()
     }
-    return DuplicateDetector(weights, vocabulary, lstm, **options)
+    return DuplicateDetector(beside(Lstm(lstm, weights, vocabulary)), **options)
 
 
 def letters(texts):
@@ -55,8 +61,9 @@ def make_mixed_detector(share=0.75, **options):
     """An LSTM beside the encoder `letters`, which a file may name."""
     encoder = find_encoder(letters)
     encoder.fingerprint = "0" * 64
-    shares = {"encoder": share, "lstm": 1 - share}
-    return make_detector(encoder=encoder, shares=shares, **options)
+    return make_detector(
+        beside=lambda lstm: Joined([(share, encoder), (1 - share, lstm)]), **options
+    )
 
 
 def make_curve_detector(**options):

@@ -16,6 +16,7 @@ from small_models import ODD, make_detector, make_mixed_detector, random_questio
 
 from benchmarks import faults
 from siamese import QuestionPairs
+from siamese.encoders.joined import Head, Joined
 from siamese.errors import ArgumentError, CheckpointError, DataError, SiameseError
 from siamese.groups.grouping import duplicate_groups, groups_of
 from siamese.groups.linkage import average_linkage
@@ -134,8 +135,10 @@ SHARED = {
     "one vector": lambda index: index.vectors[0],
     "a snapshot's vectors": lambda index: index.snapshot().vectors,
     "the vectors of groups": lambda index: index.grouped(0.9).vectors,
-    "the weights of the LSTM": lambda index: index.detector.weights["embedding"],
-    "the head": lambda index: index.detector.head,
+    "the weights of the LSTM": lambda index: index.detector.encoder.encoders[2].weights[
+        "embedding"
+    ],
+    "the head": lambda index: index.detector.encoder.encoders[1].matrix,
     "rows of tokens": lambda index: Ragged.from_lists([[1, 2], [3]]).values,
     "one row of tokens": lambda index: Ragged.from_lists([[1, 2], [3]])[0],
 }
@@ -144,12 +147,10 @@ SHARED = {
 @pytest.mark.parametrize("name", SHARED)
 @pytest.mark.parametrize("state", ["built", "opened", "added", "removed"])
 def test_what_others_read_cannot_be_overwritten(tmp_path, name, state):
-    detector = make_mixed_detector()
+    base, lstm = make_mixed_detector().encoder.encoders
     head = np.eye(26, dtype=np.float32)
-    shares = {"encoder": 0.5, "head": 0.3, "lstm": 0.2}
-    parts = detector.weights, detector.vocabulary, detector.lstm
     detector = DuplicateDetector(
-        *parts, encoder=detector.encoder, head=head, shares=shares
+        Joined([(0.5, base), (0.3, Head(base, head)), (0.2, lstm)])
     )
     with QuestionIndex.build(
         detector, random_questions(9), path=tmp_path / "i"

@@ -11,6 +11,8 @@ from small_models import letters, make_detector, make_mixed_detector, random_que
 from tqdm import tqdm
 
 from siamese import DuplicateDetector, QuestionIndex, QuestionPairs, match_questions
+from siamese.encoders import find_encoder
+from siamese.encoders.joined import Head, Joined
 from siamese.errors import ArgumentError, CheckpointError, DataError
 from siamese.model.detector import UNLABELLED_THRESHOLD
 from siamese.model.explain import differences, explain
@@ -30,9 +32,7 @@ def detector(request):
 
 
 def of_letters(**options):
-    return DuplicateDetector(
-        None, None, None, encoder=letters, threshold=0.9, **options
-    )
+    return DuplicateDetector(letters, threshold=0.9, **options)
 
 
 def test_predict_follows_the_threshold_for_one_and_for_many(detector):
@@ -159,10 +159,10 @@ def test_long_work_shows_a_bar_with_the_time_left(monkeypatch, capsys):
     assert "encoding: 100%" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("share", "mask_padding"), [(0.25, True), (0.75, False)])
-def test_the_cosine_is_the_weighted_mean_of_the_parts_cosines(share, mask_padding):
-    lstm = make_detector(mask_padding=mask_padding)
-    detector = make_mixed_detector(share, mask_padding=mask_padding)
+@pytest.mark.parametrize("share", [0.25, 0.75])
+def test_the_cosine_is_the_weighted_mean_of_the_parts_cosines(share):
+    lstm = make_detector()
+    detector = make_mixed_detector(share)
     first, second = random_questions(100), random_questions(100, seed=2)
     frozen = 1 - paired_cosine_distances(letters(first), letters(second))
     expected = share * frozen + (1 - share) * lstm.similarity(first, second)
@@ -181,11 +181,13 @@ def vowels(texts):
 
 @pytest.mark.parametrize("share", [0.2, 0.8])
 def test_a_text_that_one_part_has_no_vector_for_has_the_other_parts_own_cosines(share):
-    shares = {"encoder": share, "lstm": 1 - share}
-    detector, lstm = make_detector(encoder=vowels, shares=shares), make_detector()
+    frozen, lstm = find_encoder(vowels), make_detector()
+    detector = make_detector(
+        beside=lambda lstm: Joined([(share, frozen), (1 - share, lstm)])
+    )
     texts = ["xyzzy ?", "how far", "hw fr ?", "what is rice"]
     one, two = ([texts[at] for at in side] for side in zip(*np.ndindex(4, 4)))
-    expected = np.stack([detector.encoder.encode(side) for side in (one, two)])
+    expected = np.stack([frozen.encode(side) for side in (one, two)])
     cosines = detector.part_cosines(detector.encode(one), detector.encode(two))
     assert_allclose(cosines[:, 0], np.vecdot(*expected), atol=1e-6)
     assert_allclose(cosines[:, 1], lstm.similarity(one, two), atol=1e-5)
@@ -223,24 +225,38 @@ def test_a_threshold_is_given_fitted_or_the_default():
         detector.fitted(QuestionPairs(first, second, 1 - np.array(labels)))
 
 
-def test_parts_that_do_not_fit_are_refused():
-    lstm = make_detector()
-    parts = lstm.weights, lstm.vocabulary, lstm.lstm
-    for arguments, options in (
-        ((None, None, None), {}),
-        ((None, *parts[1:]), {"encoder": letters}),
-        (parts, {"shares": {"encoder": 0.5, "lstm": 0.5}}),
-        (parts, {"head": np.eye(2)}),
-        (parts, {"encoder": letters, "head": np.eye(2)}),
-        ((None, None, None), {"encoder": letters, "head": np.eye(26) * np.nan}),
-        (parts, {"shares": {"lstm": 2.0}}),
-        (parts, {"threshold": np.nan}),
-        (parts, {"encoder": letters, "shares": {"encoder": 1.0, "lstm": 0.0}}),
-    ):
-        with pytest.raises(
-            ArgumentError, match=r"LSTM together|shares must|a finite|a number"
-        ):
-            DuplicateDetector(*arguments, **options)
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda frozen: Head(frozen, np.eye(2)),
+        lambda frozen: Head(frozen, np.eye(26) * np.nan),
+        lambda frozen: Joined([]),
+        lambda frozen: Joined([(0.5, frozen), (0.0, frozen)]),
+        lambda frozen: Joined([(np.nan, frozen)]),
+        lambda frozen: DuplicateDetector(frozen, threshold=np.nan),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused(make):
+    with pytest.raises(ArgumentError):
+        make(find_encoder(letters))
+
+
+def test_a_base_that_several_parts_share_encodes_a_text_once():
+    asked = []
+
+    def counting(texts):
+        asked.extend(texts)
+        return letters(texts)
+
+    base = find_encoder(counting)
+    asked.clear()
+    turned = np.roll(np.eye(26), 1, axis=0)
+    parts = [(0.5, base), (0.3, Head(base, turned)), (0.2, Head(base, np.eye(26)))]
+    vectors = Joined(parts).encode(list(TEXTS))
+    assert asked == list(TEXTS)
+    for (share, part), place in zip(parts, Joined(parts).parts):
+        expected = np.sqrt(share) * part.encode(list(TEXTS))
+        assert_allclose(vectors[:, place], expected, atol=1e-6)
 
 
 def test_a_model_over_an_object_stays_in_memory(tmp_path):
@@ -258,18 +274,20 @@ def test_a_model_over_an_object_stays_in_memory(tmp_path):
 
 
 def test_files_name_their_encoder_and_refuse_another_fingerprint(tmp_path):
-    detector = make_detector(encoder="use", shares={"encoder": 0.5, "lstm": 0.5})
+    use = find_encoder("use")
+    detector = make_detector(beside=lambda lstm: Joined([(0.5, use), (0.5, lstm)]))
     path = detector.save(tmp_path / "model.safetensors")
     QuestionIndex.build(
         DuplicateDetector.pretrained(), TEXTS, path=tmp_path / "index"
     ).close()
     loaded, index = DuplicateDetector.load(path), QuestionIndex.open(tmp_path / "index")
-    assert loaded.encoder.name == "use" and loaded.shares == detector.shares
+    assert loaded.encoder.name == "use+lstm" and loaded.encoder.shares == (0.5, 0.5)
+    assert loaded.encoder.fingerprint == detector.encoder.fingerprint
     assert_array_equal(loaded.encode(TEXTS), detector.encode(TEXTS))
     assert index.search("cooking rice", 1)[0].question == TEXTS[0]
     assert index.detector.threshold_from == "default"
     arrays, facts = read_file(path, "model")
-    facts["encoder"]["fingerprint"] = "0" * 64
+    facts["encoder"]["joined"][0][1]["fingerprint"] = "0" * 64
     write_file(path, "model", arrays, facts, overwrite=True)
     with pytest.raises(
         CheckpointError, match="made with the encoder 'use', not with the version"

@@ -13,9 +13,10 @@ from small_models import write_trax_weights
 from siamese import DuplicateDetector
 from siamese.course.import_weights import import_weights, read_vocabulary
 from siamese.encoders import find_encoder
-from siamese.encoders.lstm import LstmConfig, encode
+from siamese.encoders.lstm import Lstm
 from siamese.errors import CheckpointError, DataError
 from siamese.model.file import VERSION, read_file, write_file
+from siamese.nn.lstm import LstmConfig, encode
 from siamese.system.files import lock_run
 from siamese.text.vocabulary import Vocabulary
 
@@ -161,10 +162,14 @@ def weights(dtype="float32"):
     }
 
 
+def lstm_of(weights):
+    return Lstm(LstmConfig(**LSTM), weights, WORDS)
+
+
 @pytest.fixture
 def saved(tmp_path):
     options = {"threshold": 0.6, "card": {"steps": 3}}
-    detector = DuplicateDetector(weights(), WORDS, LstmConfig(**LSTM), **options)
+    detector = DuplicateDetector(lstm_of(weights()), **options)
     path = detector.save(tmp_path)
     assert path == tmp_path / "model.safetensors"
     return path
@@ -172,20 +177,20 @@ def saved(tmp_path):
 
 def test_a_saved_model_returns(saved):
     loaded = DuplicateDetector.load(saved)
-    np.testing.assert_equal(loaded.weights, weights())
-    assert (loaded.threshold, loaded.card, loaded.vocabulary) == (
-        0.6,
-        {"steps": 3},
+    np.testing.assert_equal(loaded.encoder.weights, weights())
+    assert (loaded.encoder.config, loaded.encoder.vocabulary) == (
+        LstmConfig(**LSTM),
         WORDS,
     )
-    assert loaded.calibration is None and loaded.encoder is None
+    assert (loaded.threshold, loaded.card) == (0.6, {"steps": 3})
+    assert loaded.calibration is None
     run = DuplicateDetector.load(saved.parent)  # The run's directory will do.
     assert (
         run.with_fit({"threshold": 0.5, "calibration": None}).checksum
         == loaded.checksum
     )
     changed = {**weights(), "lstm/bias": weights()["lstm/bias"] + 1}
-    other = DuplicateDetector(changed, WORDS, LstmConfig(**LSTM))
+    other = DuplicateDetector(lstm_of(changed))
     assert other.checksum != loaded.checksum
     with pytest.raises(
         CheckpointError, match=r"There is no model at .*none\. `siamese train`"
@@ -194,23 +199,32 @@ def test_a_saved_model_returns(saved):
 
 
 USE = find_encoder("use").fingerprint
-SIZES = "its vocabulary has .* different words, and its embedding .* rows"
-REFUSED = "damaged|do not fit|not with the version"
+TREE = {"lstm": LSTM, "vocabulary": VOCABULARY}
+SIZES = "vocabulary has .* different words, and its embedding .* rows"
+REFUSED = f"{SIZES}|damaged|do not fit|not with the version"
+
+
+def tree(**changes):
+    return {"encoder": {**TREE, **changes}}
+
+
 CRAFTED = [
-    *({"lstm": value} for value in (None, "left out", {"vocab_size": 4}, {**LSTM, "vocab_size": "many"})),
-    ({"lstm": {**LSTM, "bidirectional": "yes"}}, "bidirectional must be True .* 'yes'"),
-    ({"lstm": {**LSTM, "vocab_size": 2}}, SIZES),
+    *(tree(lstm=value) for value in (None, {"vocab_size": 4}, {**LSTM, "vocab_size": "many"})),
+    (tree(lstm={**LSTM, "bidirectional": "yes"}), "bidirectional must be True .* 'yes'"),
+    (tree(lstm={**LSTM, "vocab_size": 2}), SIZES),
     *({"threshold": value} for value in (None, "high", float("nan"))),
     *({"calibration": value} for value in ({"method": "none known"}, 3,
         {"n": 5, "borders": [0.5], "weights": [1.0]}, {"n": 5, "slope": "steep", "intercept": 0.0},
         {"n": 5, "slope": float("nan"), "intercept": 0.0})),
     {"card": 3},
-    *({"vocabulary": value} for value in (3, {}, {**VOCABULARY, "words": "text"},
-        {**VOCABULARY, "unknown_ids": -1}, {**VOCABULARY, "folded": "no"})),
-    ({"vocabulary": {**VOCABULARY, "words": VOCABULARY["words"] * 2}}, SIZES),
-    ({"vocabulary": {**VOCABULARY, "words": [*VOCABULARY["words"], "today"]}}, SIZES),
-    *({"encoder": value} for value in ("use", {}, {"name": "use"}, {"name": "use", "fingerprint": USE},
-        {"name": "use", "fingerprint": 3})),
+    *(tree(vocabulary=value) for value in (3, {}, {**VOCABULARY, "words": "text"},
+        {**VOCABULARY, "unknown_ids": -1}, {**VOCABULARY, "folded": "no"},
+        {**VOCABULARY, "words": VOCABULARY["words"] * 2})),
+    (tree(vocabulary={**VOCABULARY, "words": [*VOCABULARY["words"], "today"]}), SIZES),
+    *({"encoder": value} for value in (None, "left out", "use", {}, [], {"name": "use"},
+        {"name": "use", "fingerprint": 3}, {"head": TREE}, {"head": {"name": "use", "fingerprint": USE}},
+        {"joined": []}, {"joined": 3}, {"joined": [[0.0, TREE]]}, {"joined": [TREE]},
+        {"joined": [[1.0, TREE]]})),
 ]  # fmt: skip
 CRAFTED_ARRAYS = [
     ({}, "do not fit its configuration"),
@@ -257,7 +271,7 @@ def test_the_id_beyond_the_last_row_is_clamped_as_in_the_course(tmp_path):
     detector = import_weights(tmp_path / "model.pkl.gz", COURSE_VOCABULARY)
     assert (
         detector.threshold == 0.7
-        and detector.lstm.vocab_size == len(COURSE_VOCABULARY) + 1
+        and detector.encoder.config.vocab_size == len(COURSE_VOCABULARY) + 1
     )
     ids = COURSE_VOCABULARY.encode(["?", "how", "never"])
     assert max(ids) == len(COURSE_VOCABULARY)
@@ -267,7 +281,7 @@ def test_the_id_beyond_the_last_row_is_clamped_as_in_the_course(tmp_path):
     np.testing.assert_allclose(detector.encode(["? how never"]), expected, atol=1e-6)
     arrays = write_arrays(tmp_path, COURSE_VOCABULARY.size + 2)
     detector = import_weights(tmp_path, COURSE_VOCABULARY, 2)
-    np.testing.assert_array_equal(detector.weights["embedding"], arrays[0][:-2])
+    np.testing.assert_array_equal(detector.encoder.weights["embedding"], arrays[0][:-2])
     assert detector.card["imported_from"] == "model.pkl.gz"
 
 

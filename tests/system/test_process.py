@@ -61,7 +61,8 @@ print(json.dumps(state()))
 import trax
 import numpy as np
 from trax.supervised import training
-from siamese.encoders.lstm import Encoder, LstmConfig
+from siamese.encoders.lstm import Lstm
+from siamese.nn.lstm import LstmConfig
 
 print(json.dumps(state()))
 q = [[3, 4], [5], [6, 7, 8], [9]]
@@ -70,7 +71,8 @@ model = lambda: siamese.Siamese(12, 4)
 siamese.train_model(model, siamese.TripletLoss, batches, batches, {str(tmp_path)!r}).run(2)
 config = LstmConfig(9, 4)
 weights = {{n: np.ones(s, np.float32) for n, s in config.shapes().items()}}
-Encoder(config, weights).encode([[3, 4]] * 50)  # by JAX
+words = siamese.Vocabulary([str(n) for n in range(7)])
+Lstm(config, weights, words).encode_ids([[3, 4]] * 50)  # by JAX
 print(json.dumps(state()))
 """)
     assert ours["finders"] == ["_CourseFirst", *plain["finders"]]

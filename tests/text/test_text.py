@@ -17,6 +17,8 @@ from programs import output_of
 from small_models import make_detector
 
 from siamese import DuplicateDetector, TrainConfig
+from siamese.encoders import find_encoder
+from siamese.encoders.joined import Joined
 from siamese.errors import ArgumentError
 from siamese.reading.pairs import read_pairs
 from siamese.text.cleaning import cleaned, folded, normalized, without_greeting
@@ -108,7 +110,12 @@ LONG = {  # a text, and whether both models read it to its end
 @pytest.mark.parametrize("name", LONG)
 def test_a_text_is_read_to_its_end_or_counted(name):
     text, is_whole = LONG[name]
-    both = make_detector(words=["how", "far", "?"], folded=True, encoder="use")
+    use = find_encoder("use")
+    both = make_detector(
+        words=["how", "far", "?"],
+        folded=True,
+        beside=lambda lstm: Joined([(0.75, use), (0.25, lstm)]),
+    )
     assert both.cut([text, "far"]) == (not is_whole)
     # What is read is short, whatever comes after it.
     assert len(both.as_read(text)) < 1 << 17

@@ -13,7 +13,8 @@ from collections.abc import Callable
 
 import pytest
 
-from siamese.encoders import find_encoder, valid_unicode
+from siamese.encoders import find_encoder
+from siamese.encoders.protocol import valid_unicode
 from siamese.errors import SiameseError
 from siamese.index.asking import shown
 from siamese.index.ranking import words_in
@@ -116,7 +117,7 @@ FUNCTIONS: dict[str, tuple[Callable[[str], object], list[str]]] = {
         lambda text: use._pieces.ids([valid_unicode(text)]),
         [*WORDS, *OTHERS, *BLANKS],
     ),
-    "unread": (use.unread, OTHERS),
+    "known": (use.knows, OTHERS),
     "differences": (differences_of, [*WORDS, *BLANKS]),
     "asked": (lambda text: shown(text, text), TEXT),
     "display": (harmless, OTHERS),

@@ -24,8 +24,10 @@ from siamese import (
     QuestionIndex,
     TrainConfig,
     Trainer,
+    encoders,
 )
 from siamese.encoders import find_encoder
+from siamese.encoders.joined import Head, Joined
 from siamese.errors import ArgumentError, DataError, ShapeError
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.reading.pairs import QuestionPairs
@@ -82,6 +84,16 @@ def bare():
     return detector
 
 
+def with_head(encoder, matrix):
+    """A model of an encoder and a head on it."""
+    return DuplicateDetector(Joined([(0.5, encoder), (0.5, Head(encoder, matrix))]))
+
+
+def matrix_of(model):
+    """The matrix of a model's head."""
+    return model.encoder.encoders[1].matrix
+
+
 @pytest.fixture(autouse=True)
 def fewer_and_larger_steps(monkeypatch):
     monkeypatch.setattr("siamese.training.head.STEPS", 30)
@@ -111,7 +123,7 @@ def test_few_labels_find_what_tells_duplicates_apart_and_say_what_they_bought():
     )
     assert right.mean() > without.mean() + 0.03
     again, _ = teach(bare(), labelled)
-    assert_array_equal(again.head, model.head)
+    assert_array_equal(matrix_of(again), matrix_of(model))
 
 
 def test_training_goes_on_from_a_head_and_a_worse_model_than_the_encoder_is_called_so():
@@ -121,11 +133,12 @@ def test_training_goes_on_from_a_head_and_a_worse_model_than_the_encoder_is_call
     assert bought.encoder == alone.encoder and bought.after > alone.after
     assert "learned before" in notes[-1]
     assert (
-        np.abs(second.head - first.head).sum() < np.abs(second.head - np.eye(24)).sum()
+        np.abs(matrix_of(second) - matrix_of(first)).sum()
+        < np.abs(matrix_of(second) - np.eye(24)).sum()
     )
     # A head of the askers.
     head = np.diag([0.01] * 12 + [9.0] * 12)
-    bad = DuplicateDetector(None, None, None, encoder=first.encoder, head=head)
+    bad = with_head(first.encoder.encoders[0], head)
     _, bought = teach(bad, questions_of(40, 7))
     assert bought.after <= bought.encoder and "the encoder alone is as good" in str(
         bought
@@ -142,9 +155,9 @@ def test_a_thousand_labels_decide_by_a_curve_of_the_parts(tmp_path, monkeypatch)
     for answer, p in zip(model.answers(*SIDES), probability):
         assert answer[1:] == (pytest.approx(p), p > 0.5)
     # In place of the encoder that the file names.
-    monkeypatch.setattr(model.encoder, "name", "use")
-    monkeypatch.setattr("siamese.encoders._use", lambda: model.encoder)
-    model.__dict__.pop("checksum", None)
+    base = model.encoder.encoders[0]
+    monkeypatch.setattr(base, "name", "use")
+    monkeypatch.setitem(encoders._NAMES, "use", lambda: base)
     loaded = DuplicateDetector.load(model.save(tmp_path / "model.safetensors"))
     assert_array_equal(loaded.probability(*SIDES), probability)
     assert loaded.checksum == model.checksum != bare().checksum
@@ -188,7 +201,7 @@ def test_links_alone_order_a_list_and_set_no_threshold():
     links = QuestionPairs(asked, linked, np.ones(20, bool))
     # All are known duplicates.
     model, _ = teach(bare(), links, [*linked, "Subject1 ASKER0"])
-    assert_array_equal(model.head, np.eye(24))
+    assert_array_equal(matrix_of(model), np.eye(24))
 
 
 def test_a_head_needs_duplicates():
@@ -206,7 +219,7 @@ def test_an_lstm_that_says_nothing_adds_nothing_and_many_pairs_give_a_curve(
     monkeypatch,
 ):
     monkeypatch.setattr("siamese.training.report.CURVE_PAIRS", 60)
-    head = DuplicateDetector(None, None, None, encoder=bare().encoder, head=np.eye(24))
+    head = with_head(bare().encoder, np.eye(24))
     pairs, rng = questions_of(120, 1), np.random.default_rng(1)
     sides = pairs.question1, pairs.question2
     sides = [[f"{text} {rng.choice(WORDS)}" for text in side] for side in sides]
@@ -233,7 +246,10 @@ HEAD = TrainConfig.preset(
 
 def test_a_run_of_a_head_goes_on_bit_for_bit_and_keeps_the_model_s_lstm(tmp_path):
     pairs, valid = questions_of(300, 0), OTHERS
-    models, start = [], make_detector(encoder=bare().encoder)
+    models = []
+    start = make_detector(
+        beside=lambda lstm: Joined([(0.75, bare().encoder), (0.25, lstm)])
+    )
     options = {"valid": valid, "init_from": start, "quiet": True}
     for name, stops in (("whole", (60,)), ("parts", (15, 60))):
         for steps in stops:
@@ -242,12 +258,9 @@ def test_a_run_of_a_head_goes_on_bit_for_bit_and_keeps_the_model_s_lstm(tmp_path
             trainer.train()
         models.append(trainer.save())
     report = trainer.evaluate(valid)
-    assert trainer.resumed_from == 15 and list(models[0].shares) == [
-        "encoder",
-        "head",
-        "lstm",
-    ]
-    assert_array_equal(models[0].head, models[1].head)
+    assert trainer.resumed_from == 15
+    assert models[0].encoder.name == "Topics+head+lstm"
+    assert_array_equal(*map(matrix_of, models))
     assert report.metrics.roc_auc > report.baselines["encoder"].roc_auc + 0.015
     # At least 500 steps, unless epochs were asked for.
     for epochs in (1.0, TrainConfig.preset("head").epochs):
@@ -263,7 +276,7 @@ def train(tmp_path, monkeypatch, run):
     # In place of the encoder that a command finds by its name.
     topics = find_encoder(Topics())
     topics.name, topics.fingerprint = "use", "f" * 64
-    monkeypatch.setattr("siamese.encoders._use", lambda: topics)
+    monkeypatch.setitem(encoders._NAMES, "use", lambda: topics)
     posts = [*pairs.question1, *pairs.question2]
     text = "\n".join(["key,post", *(f"{i},{post}" for i, post in enumerate(posts))])
     (tmp_path / "posts.csv").write_text(text)
@@ -286,9 +299,7 @@ def test_the_command_teaches_a_head_of_few_labels(train):
     assert "20 of them duplicates" in err and "raised the ROC AUC" in err
     assert re.search(r"questions encoded in \d+\.\d s\.\n", err)
     model = DuplicateDetector.load("runs/head")
-    assert (
-        list(model.shares) == ["encoder", "head"] and model.threshold_from == "labels"
-    )
+    assert model.encoder.name == "use+head" and model.threshold_from == "labels"
 
 
 @pytest.fixture
@@ -338,7 +349,7 @@ def test_ensemble_teaches_a_head_alone_of_few_labels(train, monkeypatch):
     code, _, err = ensemble(train)
     assert code == 0 and "No LSTM: it needs 21 duplicates" in err
     assert "Fewer than 50 were not tried" in err
-    assert list(DuplicateDetector.load("runs/ensemble").shares) == ["encoder", "head"]
+    assert DuplicateDetector.load("runs/ensemble").encoder.name == "use+head"
 
 
 def test_the_same_command_resumes_its_run(train, monkeypatch):
