@@ -3,6 +3,7 @@
 import io
 
 import pytest
+from refusals import refuses
 
 from siamese.errors import DataError
 from siamese.reading.pairs import read_pairs
@@ -90,5 +91,5 @@ def test_another_header_far_below_is_found(tmp_path):
     text.write("question,id\nHow far?,x\n")
     path = tmp_path / "joined.csv"
     path.write_text(text.getvalue())
-    with pytest.raises(DataError, match=r"line 5,002"):
+    with refuses(DataError, str(path), "line 5,002"):
         read_questions(path)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from programs import output_of
+from refusals import refuses
 from sklearn.metrics import roc_auc_score
 
 from siamese.corpus import embedded_corpus
@@ -88,28 +89,35 @@ def test_groups_of_very_different_size_still_come_near_the_fractions():
     assert parts[1].ids != pairs.split_by_cluster(fractions, 4)[1].ids
 
 
-def test_case_blanks_and_greetings_do_not_hide_a_question_on_both_sides_of_a_split():
+@pytest.mark.parametrize(
+    "change",
+    [" {}".format, "Hi all, {} Thanks!".format, lambda text: f"{text[:-1]} ?"],
+    ids=["a blank before it", "a greeting", "a blank in it"],
+)
+def test_what_models_do_not_read_hides_no_question_on_both_sides_of_a_split(change):
     texts = [f"Question Number {n}?" for n in range(60)]
-    for change in (
-        " {}".format,
-        "Hi all, {} Thanks!".format,
-        lambda text: f"{text[:-1]} ?",
-    ):
-        both = [*texts, *(change(text.lower()) for text in texts)]
-        parts = QuestionPairs(both, both, [1, 0] * 60).split_by_cluster((0.8, 0.2))
-        train, test = (
-            {re.search(r"\d+", text)[0] for text in part.question1} for part in parts
-        )
-        assert len(train) == 48 and not train & test
+    both = [*texts, *(change(text.lower()) for text in texts)]
+    parts = QuestionPairs(both, both, [1, 0] * 60).split_by_cluster((0.8, 0.2))
+    train, test = (
+        {re.search(r"\d+", text)[0] for text in part.question1} for part in parts
+    )
+    assert len(train) == 48 and not train & test
 
 
-def test_a_split_that_is_not_possible_says_why():
-    pairs = QuestionPairs(["a", "b", "c"], ["b", "c", "d"], [1, 0, 1])
-    with pytest.raises(DataError, match=r"into 2 parts .* the 3 pairs form 1 groups"):
-        pairs.split_by_cluster((0.8, 0.2))
-    for fractions in [(0.5, 0.6), (1.0,), (1.2, -0.2), (0.5, np.nan), 0.8, "ab"]:
-        with pytest.raises(ArgumentError, match="add to 1"):
-            pairs.split_by_cluster(fractions)
+CHAIN = QuestionPairs(["a", "b", "c"], ["b", "c", "d"], [1, 0, 1])
+
+
+def test_a_split_of_fewer_groups_than_parts_names_both_counts():
+    with refuses(DataError, "2 parts", "3 pairs", "1 groups"):
+        CHAIN.split_by_cluster((0.8, 0.2))
+
+
+@pytest.mark.parametrize(
+    "fractions", [(0.5, 0.6), (1.0,), (1.2, -0.2), (0.5, np.nan), 0.8, "ab"]
+)
+def test_fractions_that_do_not_add_to_1_are_refused(fractions):
+    with refuses(ArgumentError, "fractions"):
+        CHAIN.split_by_cluster(fractions)
 
 
 def closure(rows, **options):
@@ -123,17 +131,19 @@ def closure(rows, **options):
     return words
 
 
-def test_the_pairs_that_follow_from_labels():
-    for duplicates, others, expected in (
-        ("ab bc cd lm mn", "", ["ac", "ad", "bd", "ln"]),
-        ("", "ab", []),
-        ("ab bc lm mn", "ac", ["ln"]),  # a label against it
-        ("ab bd", "ac", ["ad"]),  # a pair labelled different beside
-    ):
-        rows = [(*pair, 1) for pair in duplicates.split()] + [
-            (*pair, 0) for pair in others.split()
-        ]
-        assert sorted(closure(rows)) == expected
+@pytest.mark.parametrize(
+    ("duplicates", "others", "expected"),
+    [
+        pytest.param("ab bc cd lm mn", "", ["ac", "ad", "bd", "ln"], id="chains"),
+        pytest.param("", "ab", [], id="no duplicates"),
+        pytest.param("ab bc lm mn", "ac", ["ln"], id="a label against it"),
+        pytest.param("ab bd", "ac", ["ad"], id="a pair labelled different beside"),
+    ],
+)
+def test_the_pairs_that_follow_from_labels(duplicates, others, expected):
+    rows = [(*pair, 1) for pair in duplicates.split()]
+    rows += [(*pair, 0) for pair in others.split()]
+    assert sorted(closure(rows)) == expected
 
 
 def test_a_large_cluster_gives_a_bounded_random_choice():
@@ -145,13 +155,25 @@ def test_a_large_cluster_gives_a_bounded_random_choice():
     assert some == again != other
 
 
-def test_columns_must_fit_and_labels_be_0_or_1():
-    with pytest.raises(ShapeError, match="question1 has 2 entries and question2 has 1"):
-        QuestionPairs(["a", "b"], ["c"], [1, 0])
-    with pytest.raises(DataError, match="other than 0 and 1"):
-        QuestionPairs(["a"], ["c"], [2])
-    with pytest.raises(DataError, match="is nan, not text"):
-        QuestionPairs(["a", np.nan], ["c", "d"], [1, 0])
+@pytest.mark.parametrize(
+    ("columns", "error", "names"),
+    [
+        (
+            (["a", "b"], ["c"], [1, 0]),
+            ShapeError,
+            ["question1 has 2", "question2 has 1"],
+        ),
+        ((["a"], ["c"], [2]), DataError, ["0 and 1"]),
+        ((["a", np.nan], ["c", "d"], [1, 0]), DataError, ["nan"]),
+    ],
+    ids=["unequal lengths", "a label of 2", "no text"],
+)
+def test_columns_must_fit_and_labels_be_0_or_1(columns, error, names):
+    with refuses(error, *names):
+        QuestionPairs(*columns)
+
+
+def test_a_column_of_pandas_is_taken_by_position():
     # It counts by its index.
     column = pytest.importorskip("pandas").Series(["a", "b"], [1, 0])
     assert QuestionPairs(column, column, [1, 0]).rows(0, 1).question1 == ["a"]
@@ -169,11 +191,15 @@ def test_split_rows_is_the_courses_and_counts_rows_that_were_left_out(tmp_path):
     assert (
         test.question1 == pairs.split_rows(5)[1].question1 == ["a5", "a6", "a8", "a9"]
     )
-    for train_rows, test_rows in [(0, 3), (6, 5), (10, None), (3, 0)]:
-        with pytest.raises(ArgumentError, match="of 10 rows"):
-            pairs.split_rows(train_rows, test_rows)
     # A selection stands for itself: its rows are its pairs.
     assert pairs.rows(2, 6).split_rows(2, 2)[1].question1 == ["a5", "a6"]
+
+
+@pytest.mark.parametrize("rows", [(0, 3), (6, 5), (10, None), (3, 0)])
+def test_rows_that_the_file_has_not_are_refused(rows):
+    pairs = QuestionPairs(["a"] * 10, ["b"] * 10, [0, 1] * 5)
+    with refuses(ArgumentError, "10 rows"):
+        pairs.split_rows(*rows)
 
 
 @pytest.mark.quora
@@ -193,24 +219,27 @@ def test_the_real_file(quora):
     )
 
 
-def test_a_table_in_memory_is_refused_with_this_sentence():
+# A change of a table in memory -> names in the message.
+TABLES = {
+    "no label": (lambda frame: frame.assign(label=[1, None]), ["DataFrame, row 2", "is_duplicate"]),
+    "a name twice": (lambda frame: frame.iloc[:, [0, 1, 2, 2]], ["DataFrame", "label"]),
+    "unequal lengths": (lambda _: {"question1": ["a?"] * 9, "label": [1]}, ["question1 9", "label 1"]),
+    "a text for a column": (lambda _: {"question1": "a?", "label": [1]}, ["'question1'", "'a?'"]),
+    "a number for a column": (lambda _: {"question1": 5, "label": [1]}, ["'question1'", "not 5"]),
+    "many tables": (lambda _: {"train": {"question": ["a"]}}, ["'train'", "one"]),
+    "a set": (lambda _: {"question": {"a", "b"}}, ["'question'", "list"]),
+    "a list": (lambda _: ["How?"], ["list", "path", "table"]),
+    "a lazy table": (lambda _: type("Lazy", (), {"columns": [], "collect": 0})(), ["collect"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_in_memory_is_refused_by_its_column(name):
     pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame(
-        {"question1": ["A?", "C?"], "question2": ["B?", "D?"], "label": [1, 0]}
-    )
-    for change, message in (
-        (lambda frame: frame.assign(label=[1, None]), "the DataFrame, row 2: is_duplicate"),
-        (lambda frame: frame.iloc[:, [0, 1, 2, 2]], "the DataFrame has several columns of one name: "),
-        (lambda frame: {"question1": ["a?"] * 9, "label": [1]}, r"lengths \(question1 9, label 1\)"),
-        (lambda frame: {"question1": "a?", "label": [1]}, "column 'question1' must be a list .* 'a.'"),
-        (lambda frame: {"question1": 5, "label": [1]}, "column 'question1' must be a .*, not 5"),
-        (lambda frame: {"train": {"question": ["a"]}}, "column 'train' must .*of many tables give one"),
-        (lambda frame: {"question": {"a", "b"}}, "a list of values"),
-        (lambda frame: ["How?"], "the list is neither a path nor a table"),
-        (lambda frame: type("Lazy", (), {"columns": [], "collect": 0})(), "a lazy one must be collected"),
-    ):  # fmt: skip
-        with pytest.raises(DataError, match=message):
-            read_pairs(change(frame))
+    sides = {"question1": ["A?", "C?"], "question2": ["B?", "D?"]}
+    change, names = TABLES[name]
+    with refuses(DataError, *names):
+        read_pairs(change(pd.DataFrame({**sides, "label": [1, 0]})))
 
 
 # A change of this number is a change of everybody's figures: make it on purpose, and

@@ -11,9 +11,11 @@ import sys
 import tracemalloc
 import zipfile
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from refusals import refuses
 
 from siamese.errors import ArgumentError, DataError, MissingDependencyError
 from siamese.reading import rows as reading
@@ -126,7 +128,7 @@ def test_every_format_gives_the_rows_that_were_written(tmp_path, kind):
 def test_a_missing_package_is_named(tmp_path, monkeypatch, module):
     monkeypatch.setitem(sys.modules, module, None)
     content = b"PAR1 and so on" if module == "pyarrow" else b"PK\x03\x04and so on"
-    with pytest.raises(MissingDependencyError, match="pip install py"):
+    with refuses(MissingDependencyError, f"pip install {module.replace('_', '-')}"):
         read_pairs(file_of(tmp_path, content))
 
 
@@ -236,12 +238,18 @@ def test_this_file_gives_these_questions(tmp_path, kind):
     assert result.has_ids == (ids[0] not in "0")
 
 
-def test_ids_to_remove(tmp_path):
-    for content, ids in (
-        ("id\n2\n3\n", ["2", "3"]), ("2\n\n3\n", ["2", "3"]), ("question,QID\na,2\n", ["2"]),
-        ('{"id": 2}\n', ["2"]), ('"2"\n3"\n', ["2", '3"']),
-    ):  # fmt: skip
-        assert read_ids(file_of(tmp_path, content))[0] == ids
+@pytest.mark.parametrize(
+    ("content", "ids"),
+    [
+        pytest.param("id\n2\n3\n", ["2", "3"], id="a header"),
+        pytest.param("2\n\n3\n", ["2", "3"], id="lines"),
+        pytest.param("question,QID\na,2\n", ["2"], id="a list of questions"),
+        pytest.param('{"id": 2}\n', ["2"], id="JSON Lines"),
+        pytest.param('"2"\n3"\n', ["2", '3"'], id="quotes"),
+    ],
+)
+def test_ids_to_remove(tmp_path, content, ids):
+    assert read_ids(file_of(tmp_path, content))[0] == ids
 
 
 GOOD = '{"question1": "a", "question2": "b", "is_duplicate": 1}\n'
@@ -307,9 +315,8 @@ REFUSED_LISTS = {
 
 @pytest.mark.parametrize("kind", [*REFUSED, *REFUSED_LISTS])
 def test_this_file_is_refused_with_this_sentence(tmp_path, kind):
-    read, table = (
-        (read_pairs, REFUSED) if kind in REFUSED else (read_questions, REFUSED_LISTS)
-    )
+    read = read_pairs if kind in REFUSED else read_questions
+    table = REFUSED if kind in REFUSED else REFUSED_LISTS
     content, options, *parts = table[kind]
     if kind == "an archive":
         pytest.importorskip("python_calamine")
@@ -322,48 +329,83 @@ def test_this_file_is_refused_with_this_sentence(tmp_path, kind):
     )
 
 
-def test_arguments_that_cannot_be_read_with(tmp_path):
+@pytest.mark.parametrize(
+    "option", ["encoding=klingon", "encoding=hex", "bad_rows=mend", "columns=a"]
+)
+def test_arguments_that_cannot_be_read_with(tmp_path, option):
     path = file_of(tmp_path, HEAD + "a,b,1\n")
-    for option in ("encoding=klingon", "encoding=hex", "bad_rows=mend", "columns=a"):
-        with pytest.raises(ArgumentError):
-            read_pairs(path, **dict([option.split("=")]))
+    with pytest.raises(ArgumentError):
+        read_pairs(path, **dict([option.split("=")]))
 
 
-def test_tables_in_memory_are_read_as_files_are():
-    pd, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
-    columns = {
-        "title1": ["A?", "C?", None],
-        "title2": ["B?", "D?", "E?"],
-        "label": [1, 0, 1],
-    }
-    for table in (columns, pd.DataFrame(columns), pyarrow.table(columns)):
-        pairs = read_pairs(table, columns="title1,title2")
-        assert triples(pairs) == [("A?", "B?", 1), ("C?", "D?", 0)]
-        assert pairs.report.findings == {"empty": [3]}
-        result = read_questions(table, column="title2+title1")
-        assert result.questions == ["B? A?", "D? C?", "E?"]
-        with pytest.raises(DataError, match="the columns: title1, title2, label"):
-            text_list(table, "encode")
-    assert read_questions(
-        pd.DataFrame({"text": ["A?"]}, pd.Index([7], name="id"))
-    ).ids == ["7"]
-    lists = type("Series", (list,), {"to_list": lambda _: [[1]]})([0])  # as of polars
+TITLES = {
+    "title1": ["A?", "C?", None],
+    "title2": ["B?", "D?", "E?"],
+    "label": [1, 0, 1],
+}
+each_table = pytest.mark.parametrize("kind", ["dict", "pandas", "pyarrow"])
+
+
+def table_of(kind, columns):
+    if kind == "dict":
+        return columns
+    library = pytest.importorskip(kind)
+    return library.DataFrame(columns) if kind == "pandas" else library.table(columns)
+
+
+@each_table
+def test_pairs_in_memory_are_read_as_files_are(kind):
+    pairs = read_pairs(table_of(kind, TITLES), columns="title1,title2")
+    assert triples(pairs) == [("A?", "B?", 1), ("C?", "D?", 0)]
+    assert pairs.report.findings == {"empty": [3]}
+
+
+@each_table
+def test_questions_in_memory_are_read_as_files_are(kind):
+    result = read_questions(table_of(kind, TITLES), column="title2+title1")
+    assert result.questions == ["B? A?", "D? C?", "E?"]
+
+
+@each_table
+def test_a_table_of_several_columns_is_no_list_of_texts(kind):
+    with refuses(DataError, "title1, title2, label"):
+        text_list(table_of(kind, TITLES), "encode")
+
+
+def test_an_index_of_pandas_named_id_gives_the_ids():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"text": ["A?"]}, pd.Index([7], name="id"))
+    assert read_questions(frame).ids == ["7"]
+
+
+def test_a_column_of_lists_as_of_polars_is_kept():
+    lists = type("Series", (list,), {"to_list": lambda _: [[1]]})([0])
     assert read_questions({"text": ["A?"], "tags": lists}).columns == [{"tags": [1]}]
-    for one in (pd.DataFrame({"question": ["A?"]}), pyarrow.array(["A?"])):
-        assert text_list(one, "encode") == ["A?"]
+
+
+def test_a_column_alone_is_a_list_of_texts():
+    pd = pytest.importorskip("pandas")
+    assert text_list(pd.DataFrame({"question": ["A?"]}), "encode") == ["A?"]
+    pyarrow = pytest.importorskip("pyarrow")
+    assert text_list(pyarrow.array(["A?"]), "encode") == ["A?"]
+
+
+def test_columns_without_names_are_told_by_their_numbers():
+    pd = pytest.importorskip("pandas")
     unnamed = pd.DataFrame([[8, "A?"], [7, "B?"]])
     assert read_questions(unnamed, column=1, id_column=0).ids == ["8", "7"]
     pairs = read_pairs({"id1": [8], "id2": [7]}, texts=unnamed.set_index(0)[1])
     assert triples(pairs) == [("A?", "B?", 1)]
-    # A set has no order.
-    for wrong in (
-        {"A?", "A!"},
-        pd.Series("A?").to_numpy().reshape(()),
-    ):
-        with pytest.raises(
-            ArgumentError, match=r"encode takes a list of questions, not .+'A"
-        ):
-            text_list(wrong, "encode")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"A?", "A!"}, np.array("A?", object)],
+    ids=["a set, which has no order", "an array without an axis"],
+)
+def test_what_is_no_list_of_questions_is_refused(wrong):
+    with refuses(ArgumentError, "encode", "'A"):
+        text_list(wrong, "encode")
 
 
 def test_values_that_json_lacks_become_text():
