@@ -91,20 +91,18 @@ def test_two_habits_of_the_course_cost_one_case_each_and_the_hint_says_so():
     assert failure.case.startswith("a last batch that is short")
     assert "The course's own loop takes full batches only" in failure.case
     (failure,) = checks.check_predict(COURSE["predict"]).failures
-    assert (
-        failure.case == "the inputs stay as they are" and "defaultdict" in failure.hint
-    )
-    assert (
-        failure.actual == "vocab is changed" and "this costs one case" in failure.hint
-    )
+    assert failure.case == "the inputs stay as they are"
+    assert failure.actual == "vocab is changed"
+    assert "defaultdict" in failure.hint and "this costs one case" in failure.hint
 
 
 TURNED = "(v1, v2.T)", "(v2, v1.T)"
 
 
 @pytest.mark.slow
-def test_each_editions_loss_is_right_and_has_its_name():
-    for edits, words in (
+@pytest.mark.parametrize(
+    ("edits", "words"),
+    [
         ((), "the Trax edition of 2023"),
         (EDITION_2022, "the Trax editions of 2020 to 2022"),
         (TURNED, "the TensorFlow edition: this is V2 V1^T: in Trax rows belong to v1"),
@@ -112,14 +110,18 @@ def test_each_editions_loss_is_right_and_has_its_name():
             (*TURNED, "fastnp.where(masked, -2.0, scores)", "(scores - 2.0 * masked)"),
             "takes 2 off",
         ),
-    ):
-        score = CHECKS["TripletLossFn"](changed("TripletLossFn", *edits))
-        assert score.full and words in score.note and score.note in str(score)
+    ],
+    ids=["2023", "2022", "TensorFlow's", "TensorFlow's, 2 taken off"],
+)
+def test_each_editions_loss_is_right_and_has_its_name(edits, words):
+    score = CHECKS["TripletLossFn"](changed("TripletLossFn", *edits))
+    assert score.full and words in score.note and score.note in str(score)
 
 
 @pytest.mark.slow
 def test_both_answers_of_the_forum_are_right_and_told_apart():
-    loss, averaged = changed("TripletLossFn", *EDITION_2022), changed("symmetric_loss")
+    loss = changed("TripletLossFn", *EDITION_2022)
+    averaged = changed("symmetric_loss")
     added = lambda v1, v2, margin=0.25: loss(v1, v2, margin) + loss(v2, v1, margin)  # noqa: E731
     mixed = lambda *v, margin=0.25: (added if margin == 0.8 else averaged)(*v, margin)  # noqa: E731
     check = CHECKS["symmetric_loss"]
@@ -132,9 +134,8 @@ def test_both_answers_of_the_forum_are_right_and_told_apart():
 
 def test_predict_takes_the_signature_of_the_tensorflow_edition():
     def predict(question1, question2, threshold, model, verbose=False):
-        batches = [
-            (([question1], [question2]), None)
-        ]  # as a tf.data.Dataset gives them
+        # As a tf.data.Dataset gives them.
+        batches = [(([question1], [question2]), None)]
         v1, v2 = np.split(model.predict(batches, verbose=0), 2, axis=1)
         if verbose:
             print(question1, question2)
@@ -244,19 +245,22 @@ def written(body):
     )
 
 
-def test_what_is_not_written_has_no_points_and_says_so(check, capsys):
-    for body in (
+@pytest.mark.parametrize(
+    "body",
+    [
         "result = None\n    return result",
         "if None:\n        return 2\n    raise NotImplementedError",
         "'''The loss.'''",
         "for _ in None:\n        margin += s_ap\n    return margin",
         "return None",
-    ):
-        score = check(written(body))
-        assert (score.points, score.out_of, score.written) == (0, 7, False)
-        assert capsys.readouterr().out.startswith(
-            "exercise triplet_loss is not written yet"
-        )
+    ],
+    ids=["a value", "an error", "a docstring alone", "a loop", "None returned"],
+)
+def test_what_is_not_written_has_no_points_and_says_so(check, capsys, body):
+    score = check(written(body))
+    assert (score.points, score.out_of, score.written) == (0, 7, False)
+    shown = capsys.readouterr().out
+    assert shown.startswith("exercise triplet_loss is not written yet")
 
 
 def test_none_in_proper_code_is_not_a_blank(check):
@@ -340,35 +344,42 @@ def test_keyboard_interrupt_gets_through(check):
         check.score(interrupted)
 
 
-def test_an_exercise_has_three_hints_and_its_solution_after_three_tries(
-    monkeypatch, capsys
-):
+@pytest.fixture
+def untried(monkeypatch):
     for check, counter in itertools.product(CHECKS.values(), ("failed", "hinted")):
         monkeypatch.setattr(check, counter, 0)
-    names = [name for exercises in checks.EXERCISES.values() for name in exercises]
-    assert (
-        sorted(checks.EXERCISES) == [*range(1, 9)]
-        and len(names) == len(set(names)) == 20
-    )
+
+
+def test_three_failed_tries_open_the_solution(untried, capsys):
     for _ in range(3):
         checks.solution("mean_negative")
         assert "opens after" in capsys.readouterr().out.splitlines()[-1]
         checks.check_mean_negative(lambda scores: scores.mean(axis=1))
     checks.solution("mean_negative")
     assert "return (scores * negatives)" in capsys.readouterr().out
-    for name in {*names} - {"mean_negative"}:
-        assert name in CHECKS[name].__doc__ and CHECKS[name].__name__ in checks.__all__
-        assert CHECKS[name].seconds >= 20  # JAX compiles
-        for show in (checks.solution, *[checks.hint] * 4, checks.solution):
-            show(name)
-        closed, first, second, third, again, *solution = (
-            capsys.readouterr().out.splitlines()
-        )
-        assert "opens after 3 tries" in closed and solution[0].startswith(
-            f"def {name}("
-        )
-        assert len({first, second, third}) == 3 and third == again
-        assert first.startswith("1 of 3: ") and third.startswith("3 of 3: ")
+
+
+NAMES = [name for exercises in checks.EXERCISES.values() for name in exercises]
+
+
+def test_the_eight_notebooks_have_twenty_exercises_of_different_names():
+    assert sorted(checks.EXERCISES) == [*range(1, 9)]
+    assert len(NAMES) == len(set(NAMES)) == 20
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_exercise_has_three_hints_and_then_its_solution(untried, capsys, name):
+    assert name in CHECKS[name].__doc__ and CHECKS[name].__name__ in checks.__all__
+    assert CHECKS[name].seconds >= 20  # JAX compiles
+    for show in (checks.solution, *[checks.hint] * 4, checks.solution):
+        show(name)
+    closed, first, second, third, again, *solution = (
+        capsys.readouterr().out.splitlines()
+    )
+    assert "opens after 3 tries" in closed
+    assert solution[0].startswith(f"def {name}(")
+    assert len({first, second, third}) == 3 and third == again
+    assert first.startswith("1 of 3: ") and third.startswith("3 of 3: ")
 
 
 def test_a_hint_of_no_exercise_is_refused():

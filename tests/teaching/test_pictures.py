@@ -31,26 +31,30 @@ def test_curves_and_histograms_hold_their_numbers_and_leave_the_settings():
     assert dict(plt.rcParams) == before and not plt.get_fignums()
 
 
-def test_the_closest_negative_of_each_row_has_a_dashed_box():
-    for scores, options, expected in (  # the lecture's: the values 0.3, 0.1, 0.3 (or -0.8), -0.2
-        (SCORES, {}, [(0, 2), (1, 2), (2, 0), (3, 1)]),
-        (SCORES, {"closest": "semi_hard"}, [(0, 2), (1, 2), (2, 3), (3, 1)]),
-        (SCORES, {"closest": None}, []),
-        ([[0.5, 0.9], [0.9, 0.5]], {"closest": "semi_hard"}, []),
-        (np.ones((12, 12)), {}, [(0, 1), *((i, 0) for i in range(1, 12))]),
-        # A dollar sign or a backslash in a question is text, not a formula.
-        (np.eye(2), {"rows": ["costs $5 and $6", r"\frac{"], "columns": ["$", "x" * 90]},
-         [(0, 1), (1, 0)]),
-    ):  # fmt: skip
-        figure = plot_similarity_matrix(scores, **options)
-        boxes = [
-            p for p in figure.axes[0].patches if p.get_linestyle() == (0, (3, 1.2))
-        ]  # dashed
-        places = [
-            (round(box.get_y() + 0.46), round(box.get_x() + 0.46)) for box in boxes
-        ]
-        assert sorted(places) == sorted(expected)
-        figure.savefig(io.BytesIO(), format="png")
+# The lecture's: the values 0.3, 0.1, 0.3 (or -0.8), -0.2.
+BOXES = {
+    "the hardest": (SCORES, {}, [(0, 2), (1, 2), (2, 0), (3, 1)]),
+    "masked": (SCORES, {"closest": "semi_hard"}, [(0, 2), (1, 2), (2, 3), (3, 1)]),
+    "none asked for": (SCORES, {"closest": None}, []),
+    "none allowed": ([[0.5, 0.9], [0.9, 0.5]], {"closest": "semi_hard"}, []),
+    "all equal": (np.ones((12, 12)), {}, [(0, 1), *((i, 0) for i in range(1, 12))]),
+    # A dollar sign or a backslash in a question is text, not a formula.
+    "texts beside it": (
+        np.eye(2),
+        {"rows": ["costs $5 and $6", r"\frac{"], "columns": ["$", "x" * 90]},
+        [(0, 1), (1, 0)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BOXES)
+def test_the_closest_negative_of_each_row_has_a_dashed_box(name):
+    scores, options, expected = BOXES[name]
+    figure = plot_similarity_matrix(scores, **options)
+    dashed = [p for p in figure.axes[0].patches if p.get_linestyle() == (0, (3, 1.2))]
+    places = [(round(box.get_y() + 0.46), round(box.get_x() + 0.46)) for box in dashed]
+    assert sorted(places) == sorted(expected)
+    figure.savefig(io.BytesIO(), format="png")
 
 
 def test_the_drawing_needs_no_network_and_two_of_them_do_not_disturb_each_other():

@@ -186,13 +186,17 @@ def test_a_text_and_a_list_are_told(code):
     assert languages.main == code and list(languages.shares) == [code]
 
 
-def test_a_few_texts_of_another_language_are_told_where_they_are_sure():
+@pytest.mark.parametrize("code", ["de", "fr", "zh", "cs"])
+def test_a_few_texts_of_another_language_are_told_where_they_are_sure(code):
     english = [row["question"] for row in handwritten_questions()]
-    for code in ("de", "fr", "zh", "cs"):
-        mixed = english[:36] + QUESTIONS[code]
-        languages = list_languages(mixed)
-        assert list(languages.shares) == ["en", code]
-        assert text_languages(mixed, languages) == ["en"] * 36 + [code] * 4
+    mixed = english[:36] + QUESTIONS[code]
+    languages = list_languages(mixed)
+    assert list(languages.shares) == ["en", code]
+    assert text_languages(mixed, languages) == ["en"] * 36 + [code] * 4
+
+
+def test_a_few_english_texts_of_a_german_list_are_told():
+    english = [row["question"] for row in handwritten_questions()]
     foreign = QUESTIONS["de"] * 9 + english[:4]
     languages = list_languages(foreign)
     assert languages.main == "de"

@@ -155,15 +155,18 @@ def test_a_postscript_stays():
     assert Q in text and "It is the blue one." in text and "Person" not in text
 
 
-def test_of_a_forwarded_mail_the_text_stays():
-    for before in ("", "FYI\n\n", "See below.\n", "Hello,\n\n"):
-        for head in (
-            "",
-            "---------- Forwarded message ---------\n",
-            "-----Original Message-----\n",
-        ):
-            mail = f"{before}{head}From: Bob\nSent: 1 May\nTo: Ann\nSubject: jam\n\n{Q}\n\nRegards\nBob"
-            assert without_mail(mail) == Q
+@pytest.mark.parametrize("before", ["", "FYI\n\n", "See below.\n", "Hello,\n\n"])
+@pytest.mark.parametrize(
+    "head",
+    [
+        "",
+        "---------- Forwarded message ---------\n",
+        "-----Original Message-----\n",
+    ],
+)
+def test_of_a_forwarded_mail_the_text_stays(before, head):
+    mail = f"{before}{head}From: Bob\nSent: 1 May\nTo: Ann\nSubject: jam\n\n{Q}\n\nRegards\nBob"
+    assert without_mail(mail) == Q
 
 
 ORDINARY = r"""
