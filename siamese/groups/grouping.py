@@ -12,7 +12,7 @@ import numpy as np
 
 from siamese.errors import ArgumentError, DataError
 from siamese.groups.linkage import average_linkage, strongest_pairs
-from siamese.groups.local import ranking_weight, scaled
+from siamese.groups.local import local_means, ranking_weight, scaled
 from siamese.nn.nearest import cosines_with
 from siamese.reading.clusters import connected_groups, first_places
 from siamese.reading.columns import columns_called, shown_names
@@ -77,18 +77,12 @@ def duplicate_groups(
 
 
 def linked_labels(
-    vectors: np.ndarray,
-    texts: Sequence[str],
-    detector: Any,
-    threshold: float,
-    shifts: np.ndarray | None = None,
+    vectors: np.ndarray, texts: Sequence[str], detector: Any, grouping: Grouping
 ) -> np.ndarray:
-    """Groups by `average_linkage`, int64 labels [n]: equal texts are together, unknown ones left alone.
-
-    With `shifts`, see there, the threshold is that of a cosine less the shifts.
-    """
+    """Groups by `average_linkage`, int64 labels [n]: equal texts are together, unknown ones left alone."""
     labels = np.arange(len(vectors))
-    least, decide = detector.rule(threshold) if shifts is None else (threshold, None)
+    least, decide = grouping.rule(detector)
+    shifts = grouping.shifts
     known = ~detector.without_known_words(texts)
     linked = average_linkage(
         vectors if known.all() else vectors[known],
@@ -99,6 +93,57 @@ def linked_labels(
     )
     labels[known] = linked + len(vectors)
     return labels
+
+
+class Grouping(NamedTuple):
+    """How a list's groups are made: from which mean cosine on, less the shifts of local scaling."""
+
+    threshold: float
+    weight: float = 0.0  # of local scaling, see `siamese.groups.local`
+    # float32 [questions], its r; None where the weight is 0
+    means: np.ndarray | None = None
+
+    @classmethod
+    def of(
+        cls, detector: Any, threshold: float | None, vectors: np.ndarray
+    ) -> Grouping:
+        """By a threshold, or as the detector makes groups of a list where None."""
+        if threshold is not None:
+            return cls(as_number(threshold, "threshold", -1, 1))
+        own = cls(*detector.list_cut)
+        return own._replace(means=local_means(vectors)) if own.weight else own
+
+    @property
+    def shifts(self) -> np.ndarray | None:
+        """What is taken off the cosines of each question, float32 [questions]."""
+        return None if self.means is None else self.means * np.float32(self.weight / 2)
+
+    def rule(self, detector: Any) -> Rule:
+        """The threshold, and what else decides about groups."""
+        return (self.threshold, None) if self.weight else detector.rule(self.threshold)
+
+    def check(self, threshold: float | None) -> None:
+        """ArgumentError where another threshold is asked for."""
+        if threshold is None or (threshold, 0.0) == (self.threshold, self.weight):
+            return
+        how = f"threshold {self.threshold}"
+        if self.weight:
+            how += f" and local scaling with weight {self.weight:g}"
+        raise ArgumentError(
+            f"The index has groups with {how}. Make them again with {threshold}: "
+            f"siamese duplicates INDEX --threshold {threshold} --regroup."
+        )
+
+
+class Snapshot(NamedTuple):
+    """An index at one moment; the last three are of `QuestionIndex.grouped`."""
+
+    entries: list[dict[str, Any]]  # id, question and columns of each question
+    vectors: np.ndarray  # float32 [questions, d]
+    detector: Any
+    groups: list[list[Member]]
+    threshold: float | None  # of the groups
+    weight: float = 0.0  # of local scaling in them, see `siamese.groups.local`
 
 
 def groups_of(vectors: np.ndarray, labels: np.ndarray) -> list[list[Member]]:
@@ -143,8 +188,7 @@ def bound_labels(
     """
     n = len(labels)
     linked = connected_groups(n, same)
-    _, first, group = np.unique(labels, return_index=True, return_inverse=True)
-    edges = np.stack([first[group], np.arange(n)], axis=1)
+    edges = np.stack([first_of_groups(labels), np.arange(n)], axis=1)
     joined = connected_groups(n, np.concatenate([edges, same]))
     inside = different[np.equal(*joined[different].T)]
     for group in np.unique(joined[inside]):
@@ -195,6 +239,47 @@ def join_groups(
                 best = cosine
                 labels[at] = label
     return labels[len(labels) - len(own) :]
+
+
+def first_of_groups(labels: np.ndarray) -> np.ndarray:
+    """Labels by which each question has the place of the first one of its group, int64 [n]."""
+    _, first, group = np.unique(labels, return_index=True, return_inverse=True)
+    return first[group]
+
+
+def labels_of_new(
+    vectors: np.ndarray,
+    n: int,
+    groups_with: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
+    rule: Rule,
+    is_known: Callable[[np.ndarray], np.ndarray],
+    shifts: np.ndarray | None = None,
+) -> np.ndarray:
+    """The groups of the questions from place `n` on, which are new: int64 labels [len(vectors) - n].
+
+    A new question joins the group that fits best (`join_groups`), or has its own place
+    as its label. `shifts`, float32 [len(vectors)], are those of `average_linkage`.
+
+    Two functions know the questions. `groups_with` gives, for some of the former
+    places, all places of their groups, int64 [m], and the labels of these, int64 [m]: a
+    place of each one's group. `is_known` says of places whether the model knows a word
+    there, bool; other questions stay alone.
+    """
+    labels = np.arange(n, len(vectors))
+    new = labels[is_known(labels)]
+    is_similar = np.zeros(n, bool)
+    for start in range(0, len(new), 64):
+        some = new[start : start + 64]
+        cosines = vectors[:n] @ vectors[some].T
+        if shifts is not None:
+            cosines -= shifts[:n, None] + shifts[some]
+        is_similar |= (cosines > rule[0]).any(axis=1)
+    near = np.flatnonzero(is_similar)
+    old, firsts = groups_with(near[is_known(near)])
+    own = None if shifts is None else shifts[np.append(old, new)]
+    joined = join_groups(vectors[old], firsts, vectors[new], new, rule, own)
+    labels[new - n] = joined
+    return labels
 
 
 def group_columns(entries: Iterable[Mapping[str, Any]]) -> dict[str, str]:

@@ -292,7 +292,6 @@ def start_of(path: str) -> bytes:
 class IndexFile:
     """The database of an index: a connection that reads, and another one that writes.
 
-    The database is in memory where the path is None; there one connection does both.
     CheckpointError for a file that is missing (without `create`), no index, damaged or
     of another version.
 
@@ -301,10 +300,10 @@ class IndexFile:
     raises a CheckpointError.
     """
 
-    def __init__(self, path: str | os.PathLike | None, *, create: bool = False):
-        self.path = path = None if path is None else os.fsdecode(path)
+    def __init__(self, path: str | os.PathLike, *, create: bool = False):
+        self.path = path = os.fsdecode(path)
         self.lock = threading.RLock()
-        self.change_lock = self.lock if path is None else threading.RLock()
+        self.change_lock = threading.RLock()
         self.opened = 0
         self.committed = 0  # the token of this object's last change
         self.read_only = ""  # why it cannot be changed
@@ -322,7 +321,7 @@ class IndexFile:
         self._is_new = False  # whether this process has made the file
         # Device and inode of the file that was empty when it was opened.
         self._empty_file: Any = None
-        exists = path is not None and os.path.exists(path)
+        exists = os.path.exists(path)
         if not exists and not create:
             raise CheckpointError(f"There is no index at {path}. {MAKE}")
         if exists and not os.path.isfile(path):
@@ -346,9 +345,6 @@ class IndexFile:
         """Connects; for reading alone where nothing can be written."""
         self.opened += 1
         self._alone = False
-        if self.path is None:
-            self._reader = self._writer = self._connected(":memory:")
-            return
         self._place = place = os.path.realpath(self.path)
         if create:
             with contextlib.suppress(OSError):  # SQLite explains it better.
@@ -564,7 +560,7 @@ class IndexFile:
     def _renew(self) -> None:
         """Opens the file again where another one is at the path; CheckpointError where that fails."""
         is_made = self._reader is not None or self._writer is None
-        if self.path is None or self._closed or not is_made or self._is_known():
+        if self._closed or not is_made or self._is_known():
             return
         for _ in attempts(3):  # A change may come between two looks.
             with self.lock:
@@ -624,7 +620,7 @@ class IndexFile:
 
     def _is_still(self) -> bool:
         """Whether the file is still the one that was opened, after it was read."""
-        if self.path is None or self._marks is None or self.read_only == DISK_FULL:
+        if self._marks is None or self.read_only == DISK_FULL:
             return True
         with contextlib.suppress(OSError, CheckpointError, sqlite3.Error):
             stat = os.stat(self.path)
@@ -655,12 +651,7 @@ class IndexFile:
         with self.change_lock, self.lock:
             with contextlib.suppress(CheckpointError, sqlite3.Error):
                 # Of another file at the path neither content nor -wal may be touched.
-                if (
-                    self._writer
-                    and self._reader
-                    and self.path
-                    and self._is_known(look=True)
-                ):
+                if self._writer and self._reader and self._is_known(look=True):
                     self._reader.close()
             self._abandon()
 
@@ -694,9 +685,7 @@ class IndexFile:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise CheckpointError(
-                f"{self.path or 'The index'} was closed. Open it again."
-            )
+            raise CheckpointError(f"{self.path} was closed. Open it again.")
 
     @contextmanager
     def transaction(self, change: bool = False) -> Iterator[sqlite3.Connection]:
@@ -785,7 +774,7 @@ class IndexFile:
         """Gives the content of a transaction another token."""
         token = (token_of(db) + 1 + secrets.randbelow(TOKENS - 2)) % TOKENS
         # The bytes of a new file are not whole yet.
-        if self._reader in (None, self._writer):
+        if self._reader is None:
             own = token_of(db)
         elif self._marks is None or self._marks_now().written != self._written:
             own = self._own_token()
@@ -823,11 +812,10 @@ class IndexFile:
                 self._remove_new()
                 raise
             self._empty_file = None
-            if self.path is not None:
-                with self.lock:
-                    self._share()
-                    if self._reader is None:
-                        self._open_reader("mode=ro")
+            with self.lock:
+                self._share()
+                if self._reader is None:
+                    self._open_reader("mode=ro")
 
     @contextmanager
     def _begun(self) -> Iterator[sqlite3.Connection]:
@@ -868,7 +856,7 @@ class IndexFile:
     def _make_tables(self, db: sqlite3.Connection, overwrite: bool) -> None:
         rows = schema_of(db)
         if rows and not overwrite:
-            refuse_existing(self.path or "")
+            refuse_existing(self.path)
         tables = [
             name for kind, name, *_ in rows if kind == "table" and name[:7] != "sqlite_"
         ]
@@ -885,9 +873,8 @@ class IndexFile:
         if schema_of(db) != schema():
             raise CheckpointError(f"{self.path}: {NO_INDEX}")
         # The file's own bytes keep a former token until this change is written to them.
-        if self._reader in (None, self._writer) or self._own_token() not in {
-            token for _, token, _ in changes
-        }:
+        tokens = {token for _, token, _ in changes}
+        if self._reader is None or self._own_token() not in tokens:
             changes = [(1, token_of(db), 1)]
         db.executemany("insert into change values (?, ?, ?)", changes)
         db.execute("insert into sqlite_sequence values ('question', ?)", (last,))

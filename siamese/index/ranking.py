@@ -27,6 +27,9 @@ VECTOR_WEIGHT = 0.6
 K1 = 1.2
 B = 0.75
 
+# Vectors that have a place beside those there are, so that a few can be added.
+SPARE = 1024
+
 _WORD = re.compile(r"\w+")
 
 
@@ -39,6 +42,36 @@ class Hit(NamedTuple):
     probability: float | None  # None where the model has no calibration
     is_duplicate: bool
     columns: dict[str, Any]
+
+
+# ---- Vectors ----
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """The array, which nobody can write to through this object."""
+    array.flags.writeable = False
+    return array
+
+
+def room_for(vectors: np.ndarray, count: int) -> np.ndarray:
+    """An array that begins with `vectors` and has place for `count` more, where possible their own."""
+    n, size = vectors.shape
+    base = vectors.base
+    if isinstance(base, np.ndarray) and len(base) >= n + count and base.ndim == 2:
+        return base
+    base = np.empty((n + count + SPARE, size), np.float32)
+    base[:n] = vectors
+    return base
+
+
+def appended(vectors: np.ndarray, more: np.ndarray) -> np.ndarray:
+    """Vectors with others after them, read-only, float32 [n, d]."""
+    n = len(vectors)
+    if not n:
+        return read_only(np.asarray(more))
+    base = room_for(vectors, len(more))
+    base[n : n + len(more)] = more
+    return read_only(base[: n + len(more)])
 
 
 # ---- Words ----
@@ -142,7 +175,8 @@ def joined_scores(cosines: np.ndarray, scores: np.ndarray, weight: float) -> np.
 
 
 def ranked(
-    state: Any,
+    vectors: np.ndarray,
+    words: WordCounts | None,
     queries: np.ndarray,
     stems: list[np.ndarray],
     k: int,
@@ -154,23 +188,23 @@ def ranked(
     Of a hybrid search both lists are as long as `DEPTH` or k; their union is ranked,
     all of it, by BM25 and cosine, with its `weight`.
 
-    `state` is what is searched (`siamese.index.rows.State`), `queries` are float32
-    [queries, d], `stems` the numbers of each one's stems.
+    `vectors` are float32 [questions, d], `words` theirs (None where the mode is
+    'vectors'), `queries` float32 [queries, d], `stems` the numbers of each one's stems.
     """
     depth = max(k, DEPTH) if mode == "hybrid" else k
     by_vector = np.zeros((len(queries), 0), np.int64)
     if mode != "words":
-        by_vector, _ = top_k(state.vectors, queries, depth)
+        by_vector, _ = top_k(vectors, queries, depth)
     for query, numbers, places in zip(queries, stems, by_vector):
         # Words alone find, where it has no vector.
         places = places if query.any() else places[:0]
         if mode != "vectors":
-            scores = bm25(state.words, numbers)
+            scores = bm25(words, numbers)
             worded = best_rows(scores, depth, least=1e-30)
             union = sorted({*places.tolist(), *worded.tolist()})
             places = worded if mode == "words" else np.array(union, np.int64)
         if mode == "hybrid":
-            cosines = cosines_with(state.vectors[places], query)
+            cosines = cosines_with(vectors[places], query)
             joined = joined_scores(cosines, scores[places], weight)
             places = places[np.lexsort((places, -cosines, -joined))]
         yield places[:k]

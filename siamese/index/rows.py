@@ -1,101 +1,32 @@
-"""The questions of an index: compared, added and removed in a transaction of its file, read into memory."""
+"""The questions of an index: written and removed in a transaction of its file, read into memory."""
 
 from __future__ import annotations
 
 import functools
 import json
-import os
 import sqlite3
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import repeat
 from typing import Any
 
 import numpy as np
 
-from siamese.encoders.protocol import valid_unicode
-from siamese.errors import ArgumentError, DataError
-from siamese.groups.grouping import table_names
 from siamese.index.file import last_row, settings, write_settings
-from siamese.index.ranking import WordCounts, stems_of
-from siamese.model.detector import DuplicateDetector
-from siamese.reading.tables import json_value
-from siamese.system.files import open_atomically
-from siamese.text.cleaning import folded, has_words
-from siamese.text.lists import as_list, text_list
+from siamese.index.incoming import (
+    Changes,
+    Incoming,
+    Stored,
+    by_ids,
+    free_numbers,
+    number_after,
+    without_ids,
+)
+from siamese.index.ranking import WordCounts, read_only, room_for, stems_of
+from siamese.text.cleaning import folded
 
 INSIDE = "in (select value from json_each(?))"
 MOST_STEMS = 2**31 - 1
 AT_ONCE = 256  # vectors that are read together
-# of an id that the numbers of later questions follow; longer ones are skipped
-COUNTED_DIGITS = 18
-# vectors that have a place beside those there are, so that a few can be added
-SPARE = 1024
-
-
-# ---- Questions that come in ----
-
-
-def checked(
-    questions: Any, ids: Any, columns: Any
-) -> tuple[list[str], list[str] | None, list[str] | None]:
-    """Questions, ids as text, and columns as JSON."""
-    questions = text_list(questions, "the index")
-    if ids is not None:
-        ids = list(
-            map(as_id, as_list(ids, "ids must be a list with an id of each question"))
-        )
-        ((i, times),) = Counter(ids).most_common(1) or [("", 0)]
-        if times > 1:
-            raise DataError(
-                f"The id {i!r} stands there {times} times; ids must be all different."
-            )
-    if columns is not None:
-        columns = as_list(
-            columns, "columns must be a list with a dict of each question"
-        )
-        for values in columns:
-            if values is not None and not isinstance(values, Mapping):
-                raise DataError(
-                    f"columns must hold a dict of each question, not {values!r:.40}."
-                )
-        columns = [json.dumps(json_value(values or {})) for values in columns]
-    for name, values in (("ids", ids), ("columns", columns)):
-        if values is not None and len(values) != len(questions):
-            raise ArgumentError(f"{len(values)} {name} for {len(questions)} questions.")
-    return list(map(valid_unicode, questions)), ids, columns
-
-
-def as_id(value: Any) -> str:
-    """An id as it is stored; DataError for what is none."""
-    is_one = isinstance(value, (str, int, np.integer)) and not isinstance(value, bool)
-    if not is_one or "\0" in str(value) or not str(value).strip():
-        what = "text, neither blank nor with NUL, or a whole number"
-        raise DataError(f"An id must be {what}, not {value!r:.40}.")
-    return valid_unicode(str(value))
-
-
-def encoded(
-    detector: DuplicateDetector,
-    questions: list[str],
-    places: Sequence[int],
-    **options: Any,
-) -> np.ndarray:
-    """The vectors of the questions at some places; DataError for one without words."""
-    vectors = detector.encode([questions[at] for at in places], **options)
-    for at in np.array(places, np.int64)[~vectors.any(axis=1)]:
-        text = questions[at]
-        # One of words that the model does not know stays, in no group.
-        if (
-            not has_words(detector.as_read(text))
-            or not detector.without_known_words([text])[0]
-        ):
-            raise DataError(
-                f"Question {at} (from 0) has no words: {text[:40]!r}. Leave it out."
-            )
-    return vectors
-
 
 # ---- In memory ----
 
@@ -143,29 +74,8 @@ class State:
     def _extended(self, db: sqlite3.Connection, last: int, count: int) -> State:
         """With the `count` questions after a row, in the memory beyond the vectors where it suffices."""
         n, size = self.vectors.shape
-        base = self.vectors.base
-        if base is None or len(base) < n + count:
-            base = np.empty((n + count + SPARE, size), np.float32)
-            base[:n] = self.vectors
-        rows: list[int] = []
-        stems: list[bytes] = []
-        query = "select row, stems, vector from encoded where row > ? order by row"
-        answer = db.execute(query, (last,))
-        memory = memoryview(base).cast("B")
-        end = 4 * size * n
-        try:
-            while part := answer.fetchmany(AT_ONCE):
-                numbers, words, blobs = zip(*part)
-                if {*map(len, blobs)} != {4 * size} or len(rows) + len(part) > count:
-                    break
-                for blob in blobs:
-                    memory[end : end + 4 * size] = blob
-                    end += 4 * size
-                rows += numbers
-                stems += words
-            all_words = b"".join(stems)
-        except TypeError as error:
-            raise sqlite3.DatabaseError("its vectors or words are no blobs") from error
+        base = room_for(self.vectors, count)
+        rows, stems = _read_encoded(db, last, base[n : n + count])
         vectors = base[: n + count]
         squares = np.einsum("ij,ij->i", vectors[n:], vectors[n:])
         have_length = (np.abs(squares - 1) < 1e-2) | (squares == 0)
@@ -176,7 +86,7 @@ class State:
         sizes = np.array(list(map(len, stems)), np.int64)
         if (sizes % 4).any():
             raise sqlite3.DatabaseError("its words are not whole numbers")
-        new = np.frombuffer(all_words, np.int32)
+        new = np.frombuffer(b"".join(stems), np.int32)
         (most,) = db.execute("select max(number) from term").fetchone()
         if len(new) and not 1 <= new.min() <= new.max() <= (most or 0):
             raise sqlite3.DatabaseError("its words have numbers that no word has")
@@ -186,10 +96,34 @@ class State:
         return State(rows_now, read_only(vectors), all_stems, lengths, self.lineage)
 
 
-def read_only(array: np.ndarray) -> np.ndarray:
-    """The array, which nobody can write to through this object."""
-    array.flags.writeable = False
-    return array
+def _read_encoded(
+    db: sqlite3.Connection, last: int, vectors: np.ndarray
+) -> tuple[list[int], list[bytes]]:
+    """Writes the vectors of the questions after a row into an array; their rows, and their words.
+
+    It stops where there are more than the array takes, or one of another size.
+    """
+    count, size = vectors.shape
+    memory = memoryview(vectors).cast("B")
+    end = 0
+    rows: list[int] = []
+    stems: list[bytes] = []
+    query = "select row, stems, vector from encoded where row > ? order by row"
+    answer = db.execute(query, (last,))
+    try:
+        while some := answer.fetchmany(AT_ONCE):
+            numbers, words, blobs = zip(*some)
+            if {*map(len, blobs)} != {4 * size} or len(rows) + len(some) > count:
+                break
+            for blob in blobs:
+                memory[end : end + 4 * size] = blob
+                end += 4 * size
+            rows += numbers
+            stems += words
+        b"".join(stems)
+    except TypeError as error:
+        raise sqlite3.DatabaseError("its vectors or words are no blobs") from error
+    return rows, stems
 
 
 # ---- Inside a transaction ----
@@ -227,16 +161,19 @@ def texts_of(db: sqlite3.Connection, state: State) -> list[str]:
     return texts
 
 
-def hits_of(
+def entries_at(
     db: sqlite3.Connection, state: State, rankings: list[np.ndarray]
-) -> dict[int, tuple] | None:
-    """The questions at these places, by their rows, for `entry`; None where one of them is gone."""
+) -> list[list[dict[str, Any]]]:
+    """The questions at these places; DatabaseError where one of them is gone."""
     places = np.unique(np.concatenate([np.zeros(0, np.int64), *rankings]))
     rows = state.rows[places].tolist()
     by_row = {row[0]: row for row in rows_where(db, "row", rows)}
-    for row in by_row.values():
-        entry(row)  # It may be damaged.
-    return by_row if len(by_row) == len(rows) else None
+    if len(by_row) < len(rows):
+        raise sqlite3.DatabaseError("it has vectors of questions that it lacks")
+    return [
+        [entry(by_row[row]) for row in state.rows[places].tolist()]
+        for places in rankings
+    ]
 
 
 def stem_numbers(
@@ -254,79 +191,64 @@ def stem_numbers(
     ]
 
 
-def compared(
-    db: sqlite3.Connection,
-    questions: list[str],
-    ids: list[str] | None,
-    columns: list[str] | None,
-) -> tuple[list[int], list[int], list[tuple], list[str | None]]:
-    """What adding does: the places of what it writes, the rows that go, (columns, row) to change, ids."""
-    if ids is None:
-        texts = list(map(folded, questions))
-        id_of = {text: i for _, i, text, *_ in rows_where(db, "folded", texts)[::-1]}
-        ids = list(map(id_of.get, texts))
-        return [at for at, i in enumerate(ids) if i is None], [], [], ids
+def changes(db: sqlite3.Connection, incoming: Incoming) -> Changes:
+    """What adding questions does."""
+    if incoming.ids is None:
+        texts = list(map(folded, incoming.texts))
+        found = rows_where(db, "folded", texts)
+        # Of several of one text the first.
+        return without_ids(texts, {text: i for _, i, text, *_ in reversed(found)})
     stored = {
-        i: (row, text, others) for row, i, _, text, others in rows_where(db, "id", ids)
+        i: Stored(row, text, json.loads(columns))
+        for row, i, _, text, columns in rows_where(db, "id", incoming.ids)
     }
-    new = []
-    replaced = []
-    changed = []
-    for at, i in enumerate(ids):
-        row, text, others = stored.get(i, (None, None, None))
-        if text != questions[at]:
-            new.append(at)
-            replaced += [row] if row else []
-        elif columns is not None and json.loads(columns[at]) != json.loads(others):
-            changed.append((columns[at], row))
-    return new, replaced, changed, list(ids)
+    return by_ids(incoming, stored)
+
+
+def write_columns(
+    db: sqlite3.Connection, incoming: Incoming, changed: list[tuple[int, int]]
+) -> None:
+    """Gives rows other columns: those at some places."""
+    values = [(json.dumps(incoming.columns[at]), row) for row, at in changed]
+    db.executemany("update question set columns = ? where row = ?", values)
 
 
 def next_ids(db: sqlite3.Connection, count: int) -> list[str]:
     """The next numbers that no stored question has as its id; the index gives each of them once."""
-    number = settings(db)["next_id"]
-    ids: list[str] = []
-    while len(ids) < count:
-        numbers = list(map(str, range(number, number + count - len(ids))))
-        taken = {i for _, i, *_ in rows_where(db, "id", numbers)}
-        ids += [i for i in numbers if i not in taken]
-        number += len(numbers)
+
+    def taken(ids: list[str]) -> set[str]:
+        return {i for _, i, *_ in rows_where(db, "id", ids)}
+
+    ids, number = free_numbers(settings(db)["next_id"], count, taken)
     write_settings(db, next_id=number)
     return ids
 
 
 def insert(
-    db: sqlite3.Connection,
-    questions: list[str],
-    ids: Any,
-    columns: Any,
-    vectors: Any,
-    stored=True,
+    db: sqlite3.Connection, incoming: Incoming, vectors: Any
 ) -> tuple[list[str], State]:
     """Adds questions; returns their ids, the next free numbers for None, and what is searched.
 
-    Ids and columns are as `checked` makes them, vectors float32 [n, d]. Only where
-    `stored` are stems and vectors written.
+    Vectors are float32 [n, d].
     """
+    ids = incoming.ids
     if ids is None:
-        ids = next_ids(db, len(questions))
+        ids = next_ids(db, len(incoming.texts))
     else:
-        numbers = [int(i) for i in ids if i.isdecimal() and len(i) <= COUNTED_DIGITS]
-        next_id = max([settings(db)["next_id"], *(number + 1 for number in numbers)])
-        write_settings(db, next_id=next_id)
+        write_settings(db, next_id=number_after(settings(db)["next_id"], ids))
     rows = np.arange(len(ids)) + last_row(db) + 1
-    texts = list(map(folded, questions))
-    entries = zip(rows.tolist(), ids, texts, questions, columns or repeat("{}"))
+    texts = list(map(folded, incoming.texts))
+    columns = map(json.dumps, incoming.columns or [{}] * len(ids))
+    entries = zip(rows.tolist(), ids, texts, incoming.texts, columns)
     db.executemany("insert into question values (?, ?, ?, ?, ?)", entries)
+
+    # What is searched of them.
     words = stems_of(texts)
     distinct = dict.fromkeys(stem for stems in words for stem in stems)
     db.executemany("insert or ignore into term (stem) values (?)", zip(distinct))
     stems = stem_numbers(db, words)
-    if stored:
-        blobs = ((part.tobytes() for part in parts) for parts in (stems, vectors))
-        db.executemany(
-            "insert into encoded values (?, ?, ?)", zip(rows.tolist(), *blobs)
-        )
+    blobs = ((part.tobytes() for part in parts) for parts in (stems, vectors))
+    db.executemany("insert into encoded values (?, ?, ?)", zip(rows.tolist(), *blobs))
     lengths = np.array(list(map(len, words)), np.int64)
     flat = np.concatenate([np.zeros(0, np.int32), *stems])
     return ids, State(rows, read_only(np.asarray(vectors)), flat, lengths, object())
@@ -335,39 +257,3 @@ def insert(
 def delete(db: sqlite3.Connection, rows: Sequence[int]) -> None:
     """Removes questions by their rows, with all that is stored of them."""
     db.execute(f"delete from question where row {INSIDE}", (json.dumps(list(rows)),))
-
-
-# ---- Export ----
-
-
-def export_parquet(
-    path: str | os.PathLike, entries: list[dict], vectors: np.ndarray, overwrite: bool
-) -> int:
-    """`QuestionIndex.export`."""
-    import pyarrow
-    from pyarrow import parquet
-
-    table = {name: [entry[name] for entry in entries] for name in ("id", "question")}
-    others = (name for entry in entries for name in entry["columns"])
-    for name, new in table_names([*table, "vector"], others).items():
-        # UTF-8 has no lone surrogates.
-        table[valid_unicode(new)] = [
-            _as_text(entry["columns"].get(name)) for entry in entries
-        ]
-    table = {
-        name: pyarrow.array(values, pyarrow.string()) for name, values in table.items()
-    }
-    flat = pyarrow.array(vectors.ravel())
-    table["vector"] = pyarrow.FixedSizeListArray.from_arrays(flat, vectors.shape[1])
-    with open_atomically(path, ArgumentError, overwrite=overwrite) as file:
-        parquet.write_table(pyarrow.table(table), file, row_group_size=1 << 16)
-    return len(entries)
-
-
-def _as_text(value: Any) -> str | None:
-    """A column's value as text: None stays, and what is not text is written as JSON."""
-    if value is None:
-        return None
-    return valid_unicode(
-        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    )

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from siamese.errors import ArgumentError
+from siamese.groups.answers import bound_places, new_answers
 from siamese.groups.grouping import (
-    Member,
-    Rule,
+    Grouping,
+    Snapshot,
     bound_labels,
     groups_of,
-    join_groups,
-    linked_labels,
+    labels_of_new,
 )
 from siamese.groups.local import local_means
 from siamese.index.file import settings, write_settings
 from siamese.index.rows import INSIDE, State, entry, rows_where
 from siamese.model.detector import DuplicateDetector
-from siamese.reading.clusters import answer_key, check_answers
+from siamese.reading.clusters import answer_key
 from siamese.reading.pairs import QuestionPairs
-from siamese.system.arguments import as_number
 
-ANSWER = ("question1", "question2", "is_duplicate")
 _FIRST_TEXT = "(select text from question where folded = {} order by row limit 1)"
 # The answers with a text of each side, in the order in which they came.
 ANSWERED_TEXTS = (
@@ -37,35 +34,12 @@ ANSWERED_ROWS = (
     "select folded, row from question where folded in (select one from answer union "
     "select two from answer) order by row"
 )
-
-
-class Cut(NamedTuple):
-    """How groups are made: from which mean cosine on, less the shifts of local scaling."""
-
-    threshold: float
-    weight: float = 0.0  # of local scaling, see `siamese.groups.local`
-    # float32 [questions], its r; None where the weight is 0
-    means: np.ndarray | None = None
-
-    @property
-    def shifts(self) -> np.ndarray | None:
-        """What is taken off the cosines of each question, float32 [questions]."""
-        return None if self.means is None else self.means * np.float32(self.weight / 2)
-
-    def rule(self, detector: DuplicateDetector) -> Rule:
-        """The threshold, and what else decides about groups."""
-        return (self.threshold, None) if self.weight else detector.rule(self.threshold)
-
-
-class Snapshot(NamedTuple):
-    """An index at one moment; the last three are of `QuestionIndex.grouped`."""
-
-    entries: list[dict[str, Any]]  # id, question and columns of each question
-    vectors: np.ndarray  # float32 [questions, d]
-    detector: DuplicateDetector
-    groups: list[list[Member]]
-    threshold: float | None  # of the groups
-    weight: float = 0.0  # of local scaling in them, see `siamese.groups.local`
+# All questions of the groups that have some rows, and the first row of each one's group.
+MEMBERS = (
+    "select row, first from grouped where first in "
+    f"(select first from grouped where row {INSIDE})"
+)
+NO_ANSWERS = "its answers are not 0 or 1 to two of its questions"
 
 
 def snapshot(
@@ -73,57 +47,41 @@ def snapshot(
     state: State,
     detector: DuplicateDetector,
     labels: np.ndarray | None = None,
-    cut: Cut | None = None,
+    grouping: Grouping | None = None,
 ) -> Snapshot:
     """An index as it is, with the groups of `read_labels`, made to obey the answers, if there are any."""
     entries = [*map(entry, db.execute("select * from question order by row"))]
-    groups = []
     if len(entries) != len(state.rows):
         raise sqlite3.DatabaseError("it has not a vector for each question")
-    if labels is not None:
-        same, different = answered_places(db, state)
-        rule = cut.rule(detector)
-        labels = bound_labels(state.vectors, labels, same, different, rule, cut.shifts)
-        groups = groups_of(state.vectors, labels)
-    threshold, weight = (None, 0.0) if cut is None else cut[:2]
+    if labels is None or grouping is None:
+        return Snapshot(entries, state.vectors, detector, [], None)
+    same, different = answered_places(db, state)
+    rule = grouping.rule(detector)
+    labels = bound_labels(state.vectors, labels, same, different, rule, grouping.shifts)
+    groups = groups_of(state.vectors, labels)
+    threshold, weight, _ = grouping
     return Snapshot(entries, state.vectors, detector, groups, threshold, weight)
 
 
-def linked(
-    state: State, texts: list[str], detector: DuplicateDetector, threshold: float | None
-) -> tuple[np.ndarray, Cut]:
-    """New groups without the answers, as `read_labels` has them; by the detector where None is given."""
-    cut = Cut(*detector.list_cut)
-    if threshold is not None:
-        cut = Cut(as_number(threshold, "threshold", -1, 1))
-    elif cut.weight:
-        cut = cut._replace(means=local_means(state.vectors))
-    return linked_labels(state.vectors, texts, detector, cut.threshold, cut.shifts), cut
-
-
-def read_labels(
-    db: sqlite3.Connection, state: State, threshold: float | None = None
-) -> tuple[np.ndarray, Cut]:
+def read_labels(db: sqlite3.Connection, state: State) -> tuple[np.ndarray, Grouping]:
     """The stored groups, without the answers, and how they were made.
 
-    They are int64 labels [questions], equal ones are a group. ArgumentError where they
-    were made with another threshold than one that is not None.
+    They are int64 labels [questions], equal ones are a group.
     """
-    stored = settings(db)["grouping"]
-    cut = stored["threshold"]
-    weight = stored["weight"]
-    if threshold is not None and (threshold, 0.0) != (cut, weight):
-        how = f"threshold {cut}" + f" and local scaling with weight {weight:g}" * bool(
-            weight
-        )
-        raise ArgumentError(
-            f"The index has groups with {how}. Make them again with {threshold}: "
-            f"siamese duplicates INDEX --threshold {threshold} --regroup."
-        )
+    grouping = _read_grouping(db, state, settings(db)["grouping"])
     places = places_of(state, db.execute("select row, first from grouped").fetchall())
     labels = np.arange(len(state.rows))
     labels[places[:, 0]] = places[:, 1]
-    return labels, Cut(cut, weight, _read_means(db, state) if weight else None)
+    return labels, grouping
+
+
+def _read_grouping(
+    db: sqlite3.Connection, state: State, stored: dict[str, Any]
+) -> Grouping:
+    """How the groups were made, by the setting `grouping`."""
+    weight = stored["weight"]
+    means = _read_means(db, state) if weight else None
+    return Grouping(stored["threshold"], weight, means)
 
 
 def _read_means(db: sqlite3.Connection, state: State) -> np.ndarray:
@@ -148,7 +106,11 @@ def places_of(state: State, pairs: list[tuple]) -> np.ndarray:
 
 
 def write_labels(
-    db: sqlite3.Connection, state: State, labels: np.ndarray, now: State, cut: Cut
+    db: sqlite3.Connection,
+    state: State,
+    labels: np.ndarray,
+    now: State,
+    grouping: Grouping,
 ) -> None:
     """Replaces the groups, but for the questions of `state` that are gone `now`."""
     live = np.isin(state.rows, now.rows)
@@ -160,11 +122,12 @@ def write_labels(
     db.execute("delete from grouped")
     db.executemany("insert into grouped values (?, ?)", values)
     db.execute("delete from local")
-    if cut.means is not None:
-        _write_means(db, rows, cut.means[live])
+    threshold, weight, means = grouping
+    if means is not None:
+        _write_means(db, rows, means[live])
     last = int(rows.max(initial=0))
     write_settings(
-        db, grouping={"threshold": cut.threshold, "weight": cut.weight, "last": last}
+        db, grouping={"threshold": threshold, "weight": weight, "last": last}
     )
 
 
@@ -187,50 +150,39 @@ def extend(
     knows stay alone. With local scaling each new question gets its r, and those that
     are there keep theirs until the groups are made again.
     """
-    grouping = facts.get("grouping")
+    stored = facts.get("grouping")
     rows = state.rows
-    vectors = state.vectors
-    n = int(np.searchsorted(rows, grouping["last"], "right")) if grouping else len(rows)
+    n = int(np.searchsorted(rows, stored["last"], "right")) if stored else len(rows)
     if n == len(rows):
         return facts
+    if stored["weight"]:
+        _write_means(db, rows[n:], local_means(state.vectors, state.vectors[n:]))
+    grouping = _read_grouping(db, state, stored)
 
-    def known(rows: np.ndarray) -> np.ndarray:
-        texts = [text for _, _, _, text, _ in rows_where(db, "row", rows.tolist())]
-        return rows[~detector.without_known_words(texts)]
+    def is_known(places: np.ndarray) -> np.ndarray:
+        found = rows_where(db, "row", rows[places].tolist())
+        return ~detector.without_known_words([text for *_, text, _ in found])
 
-    cut = Cut(grouping["threshold"], grouping["weight"])
-    shifts = np.zeros(len(rows), np.float32)
-    if cut.weight:
-        _write_means(db, rows[n:], local_means(vectors, vectors[n:]))
-        shifts = cut._replace(means=_read_means(db, state)).shifts
-    new = np.searchsorted(rows, known(rows[n:]))
-    rule = cut.rule(detector)
-    similar = np.zeros(n, bool)
-    for at in range(0, len(new), 64):
-        some = new[at : at + 64]
-        cosines = vectors[:n] @ vectors[some].T
-        if cut.weight:
-            cosines -= shifts[:n, None] + shifts[some]
-        similar |= (cosines > rule[0]).any(axis=1)
-    near = known(rows[:n][similar]).tolist()
-    query = f"select row, first from grouped where first in (select first from grouped where row {INSIDE})"
-    first_of = dict(zip(near, near)) | dict(
-        db.execute(query, (json.dumps(near),)).fetchall()
+    def groups_with(places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        near = rows[places].tolist()
+        first_of = dict(zip(near, near))
+        first_of.update(db.execute(MEMBERS, (json.dumps(near),)).fetchall())
+        members = places_of(state, list(first_of.items()))
+        return members[:, 0], members[:, 1]
+
+    rule = grouping.rule(detector)
+    labels = labels_of_new(
+        state.vectors, n, groups_with, rule, is_known, grouping.shifts
     )
-    old = places_of(state, list(first_of.items()))[:, 0]
-    firsts = np.array([*first_of.values()], np.int64)
-    own = shifts[np.append(old, new)]
-    joined = join_groups(
-        vectors[old], firsts, vectors[new], rows[new], rule, own
-    ).tolist()
+    firsts = rows[labels].tolist()
     pairs = [
-        (row, first) for row, first in zip(rows[new].tolist(), joined) if row != first
+        (row, first) for row, first in zip(rows[n:].tolist(), firsts) if row != first
     ]
     values = [*pairs, *((first, first) for _, first in pairs)]
     db.executemany("insert or ignore into grouped values (?, ?)", values)
-    grouping = {**grouping, "last": int(rows[-1])}
-    write_settings(db, grouping=grouping)
-    return {**facts, "grouping": grouping}
+    stored = {**stored, "last": int(rows[-1])}
+    write_settings(db, grouping=stored)
+    return {**facts, "grouping": stored}
 
 
 # ---- Answers ----
@@ -241,9 +193,7 @@ def answers_of(db: sqlite3.Connection) -> QuestionPairs:
     rows = db.execute(ANSWERED_TEXTS).fetchall()
     for *texts, label in rows:
         if not all(isinstance(text, str) for text in texts) or label not in (0, 1):
-            raise sqlite3.DatabaseError(
-                "its answers are not 0 or 1 to two of its questions"
-            )
+            raise sqlite3.DatabaseError(NO_ANSWERS)
     return QuestionPairs(*map(list, zip(*rows))) if rows else QuestionPairs([], [], [])
 
 
@@ -254,23 +204,15 @@ def answered_places(
 
     Both are int64 [pairs, 2]. The questions of one answered text are the same.
     """
-    first: dict[str, int] = {}
-    same = []
-    different = []
-    for text, row in db.execute(ANSWERED_ROWS):
-        if first.setdefault(text, row) != row:
-            same.append((first[text], row))
-    for one, two, is_duplicate in db.execute("select * from answer"):
-        if one not in first or two not in first or is_duplicate not in (0, 1):
-            raise sqlite3.DatabaseError(
-                "its answers are not 0 or 1 to two of its questions"
-            )
-        (same if is_duplicate else different).append((first[one], first[two]))
-    pairs = (np.array(rows, np.int64).reshape(-1, 2) for rows in (same, different))
-    same_places, different_places = (
-        np.searchsorted(state.rows, rows) for rows in pairs
-    )
-    return same_places, different_places
+    answers = db.execute("select * from answer").fetchall()
+    if any(is_duplicate not in (0, 1) for *_, is_duplicate in answers):
+        raise sqlite3.DatabaseError(NO_ANSWERS)
+    try:
+        same, different = bound_places(db.execute(ANSWERED_ROWS), answers)
+    except KeyError:
+        raise sqlite3.DatabaseError(NO_ANSWERS) from None
+    rows = state.rows
+    return np.searchsorted(rows, same), np.searchsorted(rows, different)
 
 
 def add_answers(db: sqlite3.Connection, pairs: Any, forget: bool) -> int:
@@ -289,19 +231,8 @@ def add_answers(db: sqlite3.Connection, pairs: Any, forget: bool) -> int:
             "delete from answer where (one, two) = (?, ?)", [keys[at] for at in places]
         )
         return len(places)
-    new = {keys[at] for at in places}
-    earlier = answers_of(db)
-    earlier_keys = map(answer_key, earlier.question1, earlier.question2)
-    rest = [at for at, key in enumerate(earlier_keys) if key not in new]
-    parts = earlier.select(rest), pairs.select(places)
-    columns = [[*getattr(parts[0], name), *getattr(parts[1], name)] for name in ANSWER]
-    check_answers(QuestionPairs(*columns))
-    rows = [
-        (*keys[at], int(pairs.is_duplicate[at]))
-        for at in places
-        if len({*keys[at]}) == 2
-    ]
-    db.executemany("insert or replace into answer values (?, ?, ?)", rows)
+    answers = new_answers(answers_of(db), pairs.select(places))
+    db.executemany("insert or replace into answer values (?, ?, ?)", answers)
     return len(places)
 
 

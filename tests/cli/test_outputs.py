@@ -110,7 +110,7 @@ LSTM = "train --preset course --batch-size 8 --steps 2 --set=d_model=4 --questio
 BUILD = "index build q.txt --model model --output new.db"
 # The command, what it does before it makes its output, and the output.
 OUTPUTS = [
-    (BUILD, "siamese.index.rows:encoded", "new.db"),
+    (BUILD, "siamese.index:encoded", "new.db"),
     (f"{LSTM} --output run", "siamese.training.run:Trainer.__init__", "run"),
     (
         "train --questions labelled.csv --init-from head --output run",
@@ -188,7 +188,7 @@ def test_of_two_commands_the_later_one_replaces_and_removes_nothing(
 
 def test_what_was_added_to_the_first_index_stays(folder, stopped):
     first, second = (
-        stopped("siamese.index.rows:encoded", BUILD.split()) for _ in range(2)
+        stopped("siamese.index:encoded", BUILD.split()) for _ in range(2)
     )
     assert first.end()[0] == 0
     with QuestionIndex.open(folder / "new.db") as index:
@@ -204,7 +204,7 @@ def test_an_index_whose_maker_fails_while_another_waits_is_made_by_the_other(
     folder, stopped
 ):
     first = stopped("siamese.index.rows:insert", BUILD.split())  # in its transaction
-    second = stopped("siamese.index.rows:encoded", BUILD.split())
+    second = stopped("siamese.index:encoded", BUILD.split())
     print(file=second.process.stdin, flush=True)  # It waits for the first, or will.
     assert first.end(signal.SIGINT)[0] == 130
     code, messages = second.end()
@@ -214,7 +214,7 @@ def test_an_index_whose_maker_fails_while_another_waits_is_made_by_the_other(
 
 
 def test_a_broken_build_leaves_nothing(folder, stopped):
-    for hook in ("siamese.index.rows:insert", "siamese.index.rows:encoded"):
+    for hook in ("siamese.index.rows:insert", "siamese.index:encoded"):
         assert stopped(hook, BUILD.split()).end(signal.SIGINT)[0] == 130
         assert not [path for path in folder.iterdir() if "new.db" in path.name]
 

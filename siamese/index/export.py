@@ -1,0 +1,48 @@
+"""An index as a Parquet file."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import numpy as np
+
+from siamese.encoders.protocol import valid_unicode
+from siamese.errors import ArgumentError
+from siamese.groups.grouping import table_names
+from siamese.system.files import open_atomically
+
+
+def export_parquet(
+    path: str | os.PathLike, entries: list[dict], vectors: np.ndarray, overwrite: bool
+) -> int:
+    """`QuestionIndex.export`."""
+    import pyarrow
+    from pyarrow import parquet
+
+    texts = {name: [entry[name] for entry in entries] for name in ("id", "question")}
+    others = (name for entry in entries for name in entry["columns"])
+    for name, shown in table_names([*texts, "vector"], others).items():
+        # UTF-8 has no lone surrogates.
+        texts[valid_unicode(shown)] = [
+            _as_text(entry["columns"].get(name)) for entry in entries
+        ]
+    table = {
+        name: pyarrow.array(values, pyarrow.string()) for name, values in texts.items()
+    }
+    table["vector"] = pyarrow.FixedSizeListArray.from_arrays(
+        pyarrow.array(vectors.ravel()), vectors.shape[1]
+    )
+    with open_atomically(path, ArgumentError, overwrite=overwrite) as file:
+        parquet.write_table(pyarrow.table(table), file, row_group_size=1 << 16)
+    return len(entries)
+
+
+def _as_text(value: Any) -> str | None:
+    """A column's value as text: None stays, and what is not text is written as JSON."""
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        value = json.dumps(value, ensure_ascii=False)
+    return valid_unicode(value)

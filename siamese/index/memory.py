@@ -1,0 +1,391 @@
+"""A list of questions and its vectors, in memory."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from siamese.errors import ArgumentError
+from siamese.groups.answers import bound_places, new_answers
+from siamese.groups.grouping import (
+    Grouping,
+    Snapshot,
+    bound_labels,
+    first_of_groups,
+    groups_of,
+    labels_of_new,
+    linked_labels,
+)
+from siamese.groups.local import local_means
+from siamese.index import Added, Asked, Found, QuestionIndex
+from siamese.index.incoming import (
+    Changes,
+    Incoming,
+    Stored,
+    as_compared,
+    by_ids,
+    encoded,
+    free_numbers,
+    number_after,
+    without_ids,
+)
+from siamese.index.ranking import (
+    WordCounts,
+    appended,
+    ranked,
+    read_only,
+    stems_of,
+    words_in,
+)
+from siamese.model.detector import DuplicateDetector
+from siamese.reading.clusters import answer_key
+from siamese.reading.pairs import QuestionPairs
+from siamese.reading.tables import json_value
+from siamese.text.cleaning import folded
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The list at one moment; a change makes another one."""
+
+    detector: DuplicateDetector  # with the threshold of the list
+    entries: list[dict[str, Any]]  # id, question and columns of each question
+    folded: list[str]  # their texts
+    vectors: np.ndarray  # float32 [questions, d], read-only
+    answers: dict[tuple[str, str], bool]  # `answer_key` -> are they the same?
+    # Of each question the place of the first one of its group, int64 [questions],
+    # without the answers; and how the groups were made. None before they are.
+    labels: np.ndarray | None = None
+    grouping: Grouping | None = None
+
+    def without(self, places: Sequence[int]) -> Moment:
+        """Without the questions at some places."""
+        if not places:
+            return self
+        live = np.ones(len(self.entries), bool)
+        live[places] = False
+        kept = np.flatnonzero(live).tolist()
+        labels = self.labels
+        grouping = self.grouping
+        if grouping is not None:
+            # A group whose first question goes begins with its next one.
+            labels = first_of_groups(labels[live])
+            if grouping.means is not None:
+                grouping = grouping._replace(means=grouping.means[live])
+        return replace(
+            self,
+            entries=[self.entries[at] for at in kept],
+            folded=[self.folded[at] for at in kept],
+            vectors=read_only(self.vectors[live]),
+            labels=labels,
+            grouping=grouping,
+        )
+
+    def followed_by(self, entries: list[dict[str, Any]], vectors: np.ndarray) -> Moment:
+        """With more questions at the end, which join the groups where there are some."""
+        if not entries:
+            return self
+        now = replace(
+            self,
+            entries=self.entries + entries,
+            folded=self.folded + [folded(entry["question"]) for entry in entries],
+            vectors=appended(self.vectors, vectors),
+        )
+        return now if self.grouping is None else now._extended()
+
+    def _extended(self) -> Moment:
+        """With groups of the questions that have come after the labels."""
+        grouping = self.grouping
+        if grouping.means is not None:
+            # Those that are there keep their r until the groups are made again.
+            means = local_means(self.vectors, self.vectors[len(self.labels) :])
+            grouping = grouping._replace(means=np.append(grouping.means, means))
+        new = labels_of_new(
+            self.vectors,
+            len(self.labels),
+            self._groups_with,
+            grouping.rule(self.detector),
+            self._is_known,
+            grouping.shifts,
+        )
+        return replace(self, labels=np.append(self.labels, new), grouping=grouping)
+
+    def _groups_with(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        members = np.flatnonzero(np.isin(self.labels, self.labels[places]))
+        return members, self.labels[members]
+
+    def _is_known(self, places: np.ndarray) -> np.ndarray:
+        texts = [self.entries[at]["question"] for at in places.tolist()]
+        return ~self.detector.without_known_words(texts)
+
+    def without_lost_answers(self) -> Moment:
+        """Without the answers to texts that no question has any more."""
+        texts = set(self.folded)
+        kept = {
+            key: label for key, label in self.answers.items() if texts.issuperset(key)
+        }
+        return replace(self, answers=kept)
+
+    def pairs(self) -> QuestionPairs:
+        """The answers as labelled pairs, in the order in which they came."""
+        first: dict[str, str] = {}
+        for text, entry in zip(self.folded, self.entries):
+            first.setdefault(text, entry["question"])
+        sides = ([first[key[at]] for key in self.answers] for at in (0, 1))
+        return QuestionPairs(*sides, np.array(list(self.answers.values()), bool))
+
+    def snapshot(self) -> Snapshot:
+        """The questions, and the groups that obey the answers, where there are groups."""
+        entries = list(map(copy_of, self.entries))
+        if self.grouping is None:
+            return Snapshot(entries, self.vectors, self.detector, [], None)
+        answered = {text for key in self.answers for text in key}
+        texts = (
+            (text, place) for place, text in enumerate(self.folded) if text in answered
+        )
+        answers = ((*key, label) for key, label in self.answers.items())
+        same, different = bound_places(texts, answers)
+        threshold, weight, _ = self.grouping
+        rule = self.grouping.rule(self.detector)
+        shifts = self.grouping.shifts
+        labels = bound_labels(self.vectors, self.labels, same, different, rule, shifts)
+        groups = groups_of(self.vectors, labels)
+        return Snapshot(entries, self.vectors, self.detector, groups, threshold, weight)
+
+
+def copy_of(entry: dict[str, Any]) -> dict[str, Any]:
+    """An entry that the caller may change."""
+    columns = {
+        name: copy.deepcopy(value) if isinstance(value, (dict, list)) else value
+        for name, value in entry["columns"].items()
+    }
+    return {"id": entry["id"], "question": entry["question"], "columns": columns}
+
+
+class ListIndex(QuestionIndex):
+    """A `QuestionIndex` in memory. A change makes a new `Moment`, which takes the place of the former."""
+
+    def __init__(
+        self,
+        detector: DuplicateDetector,
+        incoming: Incoming,
+        vectors: np.ndarray,
+        reading: Mapping[str, Any] | None,
+    ):
+        self._model = detector
+        self._reading = copy.deepcopy(dict(reading or {}))
+        self._changing = threading.RLock()
+        self._next_id = 0
+        self._words = Words()
+        none = read_only(np.zeros((0, detector.output_size), np.float32))
+        self._now = Moment(detector, [], [], none, {})
+        _, entries = self._numbered(incoming)
+        self._now = self._now.followed_by(entries, vectors)
+
+    # ---- Changing ----
+
+    def _add(self, incoming: Incoming, compared: Sequence[str] | None) -> Added:
+        with self._changing:
+            now = self._now
+            texts = as_compared(incoming.texts, compared, self._reading)
+            changes = self._changes(incoming)
+            vectors = encoded(self._model, texts, changes.new)
+            entries = list(now.entries)
+            for place, at in changes.changed:
+                entries[place] = {**entries[place], "columns": incoming.columns[at]}
+            ids = changes.ids
+            new_ids, new = self._numbered(incoming.at(changes.new))
+            for at, i in zip(changes.new, new_ids):
+                ids[at] = i
+            now = replace(now, entries=entries).without(changes.replaced)
+            now = now.followed_by(new, vectors)
+            self._now = now.without_lost_answers() if changes.replaced else now
+        return Added(ids, *changes.counts(len(ids)))
+
+    def _changes(self, incoming: Incoming) -> Changes:
+        now = self._now
+        if incoming.ids is None:
+            id_of: dict[str, str] = {}
+            for text, entry in zip(now.folded, now.entries):
+                id_of.setdefault(text, entry["id"])
+            return without_ids(list(map(folded, incoming.texts)), id_of)
+        stored = {
+            entry["id"]: Stored(place, entry["question"], entry["columns"])
+            for place, entry in enumerate(now.entries)
+        }
+        return by_ids(incoming, stored)
+
+    def _numbered(self, incoming: Incoming) -> tuple[list[str], list[dict[str, Any]]]:
+        """New questions as entries, and their ids; those without one get the next free number."""
+        ids = incoming.ids
+        if ids is None:
+            known = {entry["id"] for entry in self._now.entries}
+            ids, self._next_id = free_numbers(
+                self._next_id, len(incoming.texts), known.intersection
+            )
+        else:
+            self._next_id = number_after(self._next_id, ids)
+        columns = incoming.columns or [{}] * len(ids)
+        entries = [
+            {"id": i, "question": text, "columns": own}
+            for i, text, own in zip(ids, incoming.texts, columns)
+        ]
+        return ids, entries
+
+    def _remove(self, ids: set[str]) -> None:
+        with self._changing:
+            now = self._now
+            gone = [at for at, entry in enumerate(now.entries) if entry["id"] in ids]
+            for i in ids.difference(now.entries[at]["id"] for at in gone):
+                raise ArgumentError(
+                    f"There is no question with the id {i!r} in the index."
+                )
+            self._now = now.without(gone).without_lost_answers()
+
+    def set_threshold(self, fit: Mapping[str, Any]) -> None:
+        """`QuestionIndex.set_threshold`."""
+        fit = json_value(fit)
+        detector = self._model.with_fit(fit) if fit else self._model
+        with self._changing:
+            self._now = replace(
+                self._now, detector=detector, labels=None, grouping=None
+            )
+
+    # ---- What it is ----
+
+    @property
+    def detector(self) -> DuplicateDetector:
+        """`QuestionIndex.detector`."""
+        return self._now.detector
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """`QuestionIndex.reading`."""
+        return copy.deepcopy(self._reading)
+
+    @property
+    def vectors(self) -> np.ndarray:
+        """`QuestionIndex.vectors`."""
+        return self._now.vectors
+
+    @property
+    def column_names(self) -> list[str]:
+        """`QuestionIndex.column_names`."""
+        names = (name for entry in self._now.entries for name in entry["columns"])
+        return list(dict.fromkeys(names))
+
+    def _snapshot(self) -> Snapshot:
+        return replace(self._now, labels=None, grouping=None).snapshot()
+
+    # ---- Groups and answers ----
+
+    def _grouped(self, threshold: float | None, regroup: bool) -> Snapshot:
+        with self._changing:
+            now = self._now
+            if now.grouping is None or regroup:
+                grouping = Grouping.of(now.detector, threshold, now.vectors)
+                texts = [entry["question"] for entry in now.entries]
+                labels = linked_labels(now.vectors, texts, now.detector, grouping)
+                now = replace(now, labels=first_of_groups(labels), grouping=grouping)
+                self._now = now
+            else:
+                now.grouping.check(threshold)
+        return now.snapshot()
+
+    def add_answers(self, pairs: QuestionPairs, *, forget: bool = False) -> int:
+        """`QuestionIndex.add_answers`."""
+        with self._changing:
+            now = self._now
+            texts = set(now.folded)
+            keys = list(map(answer_key, pairs.question1, pairs.question2))
+            known = [at for at, key in enumerate(keys) if texts.issuperset(key)]
+            answers = dict(now.answers)
+            if forget:
+                for at in known:
+                    answers.pop(keys[at], None)
+            else:
+                for *key, label in new_answers(now.pairs(), pairs.select(known)):
+                    answers.pop(tuple(key), None)  # A newer answer is a later one.
+                    answers[tuple(key)] = label
+            self._now = replace(now, answers=answers)
+        return len(known)
+
+    def change_answer(
+        self,
+        question1: str,
+        question2: str,
+        is_duplicate: bool | None,
+        before: bool | None,
+    ) -> bool | None:
+        """`QuestionIndex.change_answer`."""
+        with self._changing:
+            answer = self._now.answers.get(answer_key(question1, question2))
+            if answer != before or answer == is_duplicate:
+                return answer
+            forget = is_duplicate is None
+            label = bool(before if forget else is_duplicate)
+            pair = QuestionPairs([question1], [question2], [label])
+            return is_duplicate if self.add_answers(pair, forget=forget) else None
+
+    def answers(self) -> QuestionPairs:
+        """`QuestionIndex.answers`."""
+        return self._now.pairs()
+
+    # ---- Asking ----
+
+    def _found(self, asked: Asked) -> Found:
+        now = self._now
+        queries = self._model.encode(as_compared(asked.texts, None, self._reading))
+        words = None
+        stems = [np.zeros(0, np.int32)] * len(asked.texts)
+        if asked.mode != "vectors":
+            words = self._words.counts(now.folded)
+            stems = [self._words.known(words_in(text)) for text in asked.texts]
+        rankings = list(
+            ranked(
+                now.vectors, words, queries, stems, asked.k, asked.mode, asked.weight
+            )
+        )
+        vectors = [now.vectors[places] for places in rankings]
+        entries = [
+            [copy_of(now.entries[at]) for at in places.tolist()] for places in rankings
+        ]
+        return Found(now.detector, queries, vectors, entries)
+
+
+class Words:
+    """The stems of questions; each text is stemmed once, when words are first asked for."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._number_of: dict[str, int] = {}
+        self._stems: dict[str, np.ndarray] = {}  # folded text -> int32, their numbers
+        self._counted: tuple[list[str], WordCounts] | None = None
+
+    def counts(self, texts: list[str]) -> WordCounts:
+        """The words of a list of folded texts; the same list is counted once."""
+        with self._lock:
+            if self._counted is None or self._counted[0] is not texts:
+                new = [text for text in dict.fromkeys(texts) if text not in self._stems]
+                for text, stems in zip(new, stems_of(new)):
+                    self._stems[text] = np.array(
+                        list(map(self._number, stems)), np.int32
+                    )
+                rows = [self._stems[text] for text in texts]
+                lengths = np.array(list(map(len, rows)), np.int64)
+                flat = np.concatenate([np.zeros(0, np.int32), *rows])
+                self._counted = texts, WordCounts.of(flat, lengths)
+            return self._counted[1]
+
+    def _number(self, stem: str) -> int:
+        return self._number_of.setdefault(stem, len(self._number_of))
+
+    def known(self, stems: list[str]) -> np.ndarray:
+        """The numbers of stems, int32, without those that no question has."""
+        numbers = map(self._number_of.get, stems)
+        return np.array([n for n in numbers if n is not None], np.int32)

@@ -1,0 +1,369 @@
+"""An index in a file, which processes share."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from siamese.encoders.tree import tree_of
+from siamese.errors import ArgumentError, CheckpointError, SiameseError
+from siamese.groups.grouping import Grouping, Snapshot, linked_labels
+from siamese.index import Added, Asked, Found, QuestionIndex, stored_groups
+from siamese.index import rows as rows_of
+from siamese.index.file import (
+    REMAKE,
+    IndexFile,
+    Unsteady,
+    attempts,
+    settings,
+    token_of,
+    write_settings,
+)
+from siamese.index.incoming import Incoming, as_compared, encoded
+from siamese.index.ranking import ranked, words_in
+from siamese.index.rows import State
+from siamese.model import file as model_file
+from siamese.model.detector import DuplicateDetector
+from siamese.reading.pairs import QuestionPairs
+from siamese.reading.tables import json_value
+from siamese.system.files import refuse_existing
+
+
+class View(NamedTuple):
+    """What an index has in memory, of one moment; it never changes."""
+
+    opened: int  # how often the file was opened
+    token: int  # the number of the file's content
+    facts: dict[str, Any]  # its settings
+    detector: DuplicateDetector
+    state: State
+
+
+def steady(method: Callable) -> Callable:
+    """A method that begins anew where another process has written to what it read, or exchanged it."""
+
+    @functools.wraps(method)
+    def repeated(*args: Any, **options: Any) -> Any:
+        for attempt in attempts():
+            try:
+                return method(*args, **options)
+            except Unsteady:
+                if attempt.last:
+                    raise
+
+    return repeated
+
+
+class FileIndex(QuestionIndex):
+    """A `QuestionIndex` in a file."""
+
+    def __init__(self, detector: DuplicateDetector, file: IndexFile, view: View):
+        """For `made` and `opened`: an open file, its model, and what was read of it."""
+        self._model = detector
+        self._file = file
+        self._view = view
+        with self._moment():
+            pass  # It reads what the file has.
+
+    def close(self) -> None:
+        """`QuestionIndex.close`."""
+        self._file.close()
+
+    @staticmethod
+    def check_place(
+        detector: DuplicateDetector, path: str | os.PathLike, overwrite: bool
+    ) -> None:
+        """Refuses, before the work, a file that is there, and a model that no file names."""
+        tree_of(detector.encoder)  # An object in Python is refused.
+        if not overwrite and os.path.isfile(path) and os.path.getsize(path):
+            refuse_existing(path)
+
+    @classmethod
+    def made(
+        cls,
+        path: str | os.PathLike,
+        made_by: tuple[DuplicateDetector, str | os.PathLike | None],
+        incoming: Incoming,
+        vectors: np.ndarray,
+        reading: Mapping[str, Any] | None,
+        overwrite: bool,
+    ) -> FileIndex:
+        """`QuestionIndex.build`; `made_by` is the model and its path."""
+        detector, model = made_by
+        with IndexFile(path, create=True).closed_by_errors() as file:
+            with file.made(overwrite) as db:
+                facts = model_file.index_facts(detector, path, model)
+                write_settings(db, **facts, reading=dict(reading or {}))
+                _, state = rows_of.insert(db, incoming, vectors)
+            view = View(file.opened, file.committed, {}, detector, state)
+            return cls(detector, file, view)
+
+    @classmethod
+    @steady
+    def opened(
+        cls,
+        path: str | os.PathLike,
+        detector: DuplicateDetector | str | os.PathLike | None,
+    ) -> FileIndex:
+        """`QuestionIndex.open`."""
+        with IndexFile(path).closed_by_errors() as file:
+            with ThreadPoolExecutor(1) as pool, file.transaction() as db:
+                opened = file.opened
+                token = token_of(db)
+                facts = settings(db)
+                loading = pool.submit(model_file.detector_of, path, facts, detector)
+                state = State.of(facts["size"]).followed(db)  # meanwhile
+            detector = loading.result()
+            return cls(detector, file, View(opened, token, {}, detector, state))
+
+    # ---- Changing ----
+
+    @steady
+    def _add(self, incoming: Incoming, compared: Sequence[str] | None) -> Added:
+        vectors: dict[int, np.ndarray] = {}
+
+        def encode(places: list[int]) -> None:
+            late = [at for at in places if at not in vectors]
+            vectors.update(zip(late, encoded(self._model, texts, late)))
+
+        # Before the transaction, in which others wait, most of the work is done.
+        with self._moment() as (db, view):
+            new = rows_of.changes(db, incoming).new
+        texts = as_compared(incoming.texts, compared, view.facts["reading"])
+        encode(new)
+        with self._moment(change=True) as (db, _):
+            changes = rows_of.changes(db, incoming)
+            encode(changes.new)  # Others may have removed some since.
+            rows_of.delete(db, changes.replaced)
+            rows_of.write_columns(db, incoming, changes.changed)
+            new_vectors = [vectors[at] for at in changes.new]
+            new_ids, _ = rows_of.insert(db, incoming.at(changes.new), new_vectors)
+            if changes.replaced:
+                stored_groups.forget_removed(db)
+        ids = changes.ids
+        for at, i in zip(changes.new, new_ids):
+            ids[at] = i
+        return Added(ids, *changes.counts(len(ids)))
+
+    @steady
+    def _remove(self, ids: set[str]) -> None:
+        with self._moment(change=True) as (db, _):
+            row_of = {i: row for row, i, *_ in rows_of.rows_where(db, "id", ids)}
+            for i in ids - row_of.keys():
+                raise ArgumentError(
+                    f"There is no question with the id {i!r} in the index."
+                )
+            rows_of.delete(db, row_of.values())
+            stored_groups.forget_removed(db)
+
+    @steady
+    def set_threshold(self, fit: Mapping[str, Any]) -> None:
+        """`QuestionIndex.set_threshold`."""
+        with self._moment(change=True) as (db, _):
+            write_settings(db, fit=json_value(fit), grouping=None)
+
+    # ---- What it is ----
+
+    @property
+    @steady
+    def detector(self) -> DuplicateDetector:
+        """`QuestionIndex.detector`."""
+        with self._moment() as (_, view):
+            return view.detector
+
+    @property
+    @steady
+    def reading(self) -> dict[str, Any]:
+        """`QuestionIndex.reading`."""
+        with self._moment() as (_, view):
+            return copy.deepcopy(view.facts["reading"])
+
+    @property
+    @steady
+    def vectors(self) -> np.ndarray:
+        """`QuestionIndex.vectors`."""
+        with self._moment() as (_, view):
+            return view.state.vectors
+
+    @property
+    @steady
+    def column_names(self) -> list[str]:
+        """`QuestionIndex.column_names`."""
+        query = "select distinct key from question, json_each(question.columns)"
+        with self._moment() as (db, _):
+            return [name for (name,) in db.execute(query)]
+
+    @steady
+    def _snapshot(self) -> Snapshot:
+        with self._moment() as (db, view):
+            return stored_groups.snapshot(db, view.state, view.detector)
+
+    # ---- Groups and answers ----
+
+    @steady
+    def _grouped(self, threshold: float | None, regroup: bool) -> Snapshot:
+        for _ in attempts(5, pause=0):
+            with self._moment() as (db, view):
+                state = view.state
+                detector = view.detector
+                if view.facts.get("grouping") and not regroup:
+                    labels, grouping = stored_groups.read_labels(db, state)
+                    grouping.check(threshold)
+                    return stored_groups.snapshot(db, state, detector, labels, grouping)
+                texts = rows_of.texts_of(db, state)
+                if self._file.read_only:
+                    labels, grouping = _linked(state, texts, detector, threshold)
+                    return stored_groups.snapshot(db, state, detector, labels, grouping)
+            # Outside of any transaction: it may take half a minute.
+            labels, grouping = _linked(state, texts, detector, threshold)
+            with self._moment(change=True) as (db, view):
+                now = view.detector
+                is_fitted = (now.fit, now.list_cut) != (detector.fit, detector.list_cut)
+                anew = threshold is None and is_fitted  # meanwhile
+                # Of an exchanged file the groups are others, too.
+                if not anew and view.state.lineage is state.lineage:
+                    # The end of a change adds the questions that have come meanwhile.
+                    stored_groups.write_labels(db, state, labels, view.state, grouping)
+                    regroup = False
+        raise CheckpointError(
+            f"{self._file.path} is being changed too often to group it. Try again."
+        )
+
+    @steady
+    def add_answers(self, pairs: QuestionPairs, *, forget: bool = False) -> int:
+        """`QuestionIndex.add_answers`."""
+        with self._moment(change=True) as (db, _):
+            return stored_groups.add_answers(db, pairs, forget)
+
+    @steady
+    def change_answer(
+        self,
+        question1: str,
+        question2: str,
+        is_duplicate: bool | None,
+        before: bool | None,
+    ) -> bool | None:
+        """`QuestionIndex.change_answer`."""
+        with self._moment(change=True) as (db, _):
+            pair = (question1, question2)
+            return stored_groups.change_answer(db, pair, is_duplicate, before)
+
+    @steady
+    def answers(self) -> QuestionPairs:
+        """`QuestionIndex.answers`."""
+        with self._moment() as (db, _):
+            return stored_groups.answers_of(db)
+
+    # ---- Asking ----
+
+    @steady
+    def _found(self, asked: Asked) -> Found:
+        words: list[list[str]] = [[] for _ in asked.texts]
+        if asked.mode != "vectors":
+            words = [words_in(text) for text in asked.texts]
+        read = self._view.facts["reading"]
+        queries = self._model.encode(as_compared(asked.texts, None, read))
+        with self._moment() as (db, view):
+            if view.facts["reading"] != read:  # The index was replaced.
+                texts = as_compared(asked.texts, None, view.facts["reading"])
+                queries = self._model.encode(texts)
+            state = view.state
+            stems = rows_of.stem_numbers(db, words)
+            counts = None if asked.mode == "vectors" else state.words
+            rankings = list(
+                ranked(
+                    state.vectors,
+                    counts,
+                    queries,
+                    stems,
+                    asked.k,
+                    asked.mode,
+                    asked.weight,
+                )
+            )
+            entries = rows_of.entries_at(db, state, rankings)
+        vectors = [state.vectors[places] for places in rankings]
+        return Found(view.detector, queries, vectors, entries)
+
+    def export(self, path: str | os.PathLike, *, overwrite: bool = False) -> int:
+        """`QuestionIndex.export`."""
+        own = self._file.path
+        if all(map(os.path.exists, (own, path))) and os.path.samefile(own, path):
+            raise ArgumentError(f"{path} is the index itself. Name another output.")
+        return super().export(path, overwrite=overwrite)
+
+    # ---- The file ----
+
+    @contextmanager
+    def _moment(self, change: bool = False) -> Iterator[tuple[Any, View]]:
+        """A transaction, and what its moment has; a change is seen by others after its end."""
+        file = self._file
+        with file.change_lock if change else nullcontext():
+            with file.transaction(change) as db:
+                view = self._now(db)
+                if not change:
+                    self._view = view
+                yield db, view
+                if change:
+                    view = self._read(db, view.state)
+                    facts = stored_groups.extend(
+                        db, view.state, view.detector, view.facts
+                    )
+                    view = view._replace(facts=facts)
+            if change:
+                with file.lock:  # It need not be read again.
+                    self._view = view._replace(token=file.committed)
+
+    def _now(self, db: Any) -> View:
+        """What the file has, in a transaction."""
+        view = self._view
+        token = token_of(db)
+        if view.facts and (view.opened, view.token) == (self._file.opened, token):
+            return view
+        # Of another file the same numbers of rows may be other questions.
+        ancestor = "select count(*) from change where token = ?"
+        is_later = db.execute(ancestor, (view.token,)).fetchone()[0]
+        return self._read(
+            db, view.state if is_later else State.of(self._model.output_size)
+        )
+
+    def _read(self, db: Any, state: State) -> View:
+        """Settings and questions of the file, in a transaction; `state` is of an earlier moment."""
+        facts = settings(db)
+        detector = self._model
+        if detector.checksum != facts["model_checksum"]:
+            raise CheckpointError(
+                f"{self._file.path} was made by another model: their vectors cannot be compared. Open it "
+                f"with the model that made it. {REMAKE}"
+            )
+        size = facts["size"]
+        if size != detector.output_size:
+            raise sqlite3.DatabaseError(
+                f"its vectors have {size} numbers each, those of its model others"
+            )
+        if facts.get("fit"):
+            try:
+                detector = detector.with_fit(facts["fit"])
+            except SiameseError as error:
+                raise sqlite3.DatabaseError(
+                    f"its threshold or calibration: {error}"
+                ) from error
+        return View(
+            self._file.opened, token_of(db), facts, detector, state.followed(db)
+        )
+
+
+def _linked(
+    state: State, texts: list[str], detector: DuplicateDetector, threshold: float | None
+) -> tuple[np.ndarray, Grouping]:
+    """New groups without the answers, as `stored_groups.read_labels` has them."""
+    grouping = Grouping.of(detector, threshold, state.vectors)
+    return linked_labels(state.vectors, texts, detector, grouping), grouping
