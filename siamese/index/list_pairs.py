@@ -138,12 +138,6 @@ class ListPairs:
         if detector.measure != "cosine":
             cosines = detector.part_cosines(one, two)
             return detector.calibration.refitted(cosines, labels, resamples)
-        curve = None
-        # Duplicates may not have the higher cosines.
-        with contextlib.suppress(DataError):
-            curve = fit_threshold(
-                cosines_with(one, two), labels, resamples=0
-            ).calibration.to_dict()
         ranks = self._ranks(rows)
         likely = [log_likelihood(own, labels) for own in ranks]
         likely[WEIGHTS.index(self.weight)] += PREFERRED
@@ -160,7 +154,7 @@ class ListPairs:
             "high": high,
             "pairs": len(answers),
             "duplicates": duplicates,
-            "calibration": curve,
+            "calibration": _curve_of(cosines_with(one, two), labels),
             "weight": WEIGHTS[best],
             "list_threshold": self._cut(best, ranks[best], labels),
         }
@@ -195,6 +189,13 @@ class ListPairs:
         ends = self.scores[at, best[count - 1 : count + 1]].astype(np.float64)
         score = ends.mean() if len(ends) > 1 else ends[0] - 1e-6
         return float(np.clip(score, -3, 1))
+
+
+def _curve_of(cosines: np.ndarray, labels: np.ndarray) -> dict[str, Any] | None:
+    """The probabilities of cosines; None where duplicates do not have the higher ones."""
+    with contextlib.suppress(DataError):
+        return fit_threshold(cosines, labels, resamples=0).calibration.to_dict()
+    return None
 
 
 def _best_pairs(

@@ -195,13 +195,13 @@ def changes(db: sqlite3.Connection, incoming: Incoming) -> Changes:
     """What adding questions does."""
     if incoming.ids is None:
         texts = list(map(folded, incoming.texts))
-        found = rows_where(db, "folded", texts)
+        same = rows_where(db, "folded", texts)
         # Of several of one text the first.
-        return without_ids(texts, {text: i for _, i, text, *_ in reversed(found)})
-    stored = {
-        i: Stored(row, text, json.loads(columns))
-        for row, i, _, text, columns in rows_where(db, "id", incoming.ids)
-    }
+        return without_ids(texts, {text: i for _, i, text, *_ in reversed(same)})
+    stored = {}
+    for found in rows_where(db, "id", incoming.ids):
+        own = entry(found)
+        stored[own["id"]] = Stored(found[0], own["question"], own["columns"])
     return by_ids(incoming, stored)
 
 

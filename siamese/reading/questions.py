@@ -115,13 +115,9 @@ def read_questions(
             entries.compared, left_out = _compared(
                 rows, made_of, entries.texts, texts, keep_repeated, earlier
             )
-    report = rows.report
-    if not report.rows:
-        raise DataError(f"{report.path} has no rows.")
-    if not entries.texts:
-        raise DataError(f"{report.path} has no usable question.\n{report}")
+    _check_usable(rows.report, entries)
     return QuestionList(
-        report=report,
+        report=rows.report,
         questions=entries.texts,
         ids=entries.ids,
         has_ids=has_ids,
@@ -131,6 +127,13 @@ def read_questions(
         compared=entries.compared,
         repeated=left_out,
     )
+
+
+def _check_usable(report: ReadReport, entries: Entries) -> None:
+    if not report.rows:
+        raise DataError(f"{report.path} has no rows.")
+    if not entries.texts:
+        raise DataError(f"{report.path} has no usable question.\n{report}")
 
 
 def read_ids(

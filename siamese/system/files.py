@@ -5,16 +5,13 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
 from siamese.errors import ArgumentError, CheckpointError, DataError, SiameseError
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None
+POLLING = 0.01  # seconds after which a writer looks again whether another one has ended
 
 # What the common system errors mean to somebody who runs a program, and what to do.
 _MEANINGS = {
@@ -92,9 +89,6 @@ def open_atomically(
             yield file
             file.flush()
             os.fsync(file.fileno())
-            # Windows renames no open file; the other writers wait for another one.
-            if not fcntl:
-                file.close()
             if overwrite or not _linked(temporary, target, path):
                 os.replace(temporary, target)
             # The rename outlives a power cut; some network drives refuse.
@@ -136,35 +130,26 @@ def _linked(temporary: Path, target: Path, path: os.PathLike | str) -> bool:
 @contextmanager
 def _locked(path: Path) -> Iterator[BinaryIO]:
     """An empty file to write, locked until the block ends."""
-    with ExitStack() as stack:
-        if not fcntl:
-            import filelock  # Not at the top: it takes 50 ms.
-
-            stack.enter_context(filelock.FileLock(path.with_name(f"{path.name}.lock")))
-        file = _opened(path)
-        try:
-            yield file
-        finally:
-            # What was buffered may not fit the disk; it is discarded.
-            with suppress(OSError):
-                file.close()
+    file = _opened(path)
+    try:
+        yield file
+    finally:
+        # What was buffered may not fit the disk; it is discarded.
+        with suppress(OSError):
+            file.close()
 
 
 def _opened(path: Path) -> BinaryIO:
-    """An empty file to write; with `fcntl` it is locked until it is closed."""
-    flags = (
-        os.O_RDWR
-        | os.O_CREAT
-        | getattr(os, "O_NOFOLLOW", 0)
-        | getattr(os, "O_BINARY", 0)
-    )
+    """An empty file to write, locked until it is closed."""
+    import filelock  # Not at the top: it takes 50 ms, and readers lock nothing.
+
     while True:
-        file = open(os.open(path, flags, 0o666), "r+b")  # noqa: SIM115
-        if fcntl:
-            with suppress(OSError):  # a file system without locks
-                fcntl.flock(file, fcntl.LOCK_EX)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        file = open(descriptor, "r+b")  # noqa: SIM115
+        with suppress(OSError):  # a file system without locks
+            filelock.lock_descriptor(descriptor, poll_interval=POLLING)
         with suppress(FileNotFoundError):
-            status = os.fstat(file.fileno())
+            status = os.fstat(descriptor)
             if os.path.samestat(status, os.stat(path)):
                 if status.st_nlink == 1:
                     file.truncate()
@@ -191,8 +176,9 @@ def lock_run(directory: str | os.PathLike) -> Iterator[None]:
 
     CheckpointError where another process holds it, or the directory cannot be written.
     """
+    import filelock  # Not at the top, as in `_opened`.
+
     path = Path(os.path.realpath(directory), ".lock")
-    import filelock  # Not at the top: it takes 50 ms, and readers lock nothing.
 
     lock = filelock.FileLock(path, thread_local=False, is_singleton=True, timeout=0)
     with explained(directory):

@@ -38,7 +38,7 @@ PRINTED_BY = {
     "reading/pairs.py": PAIRS,
     "reading/pairs.py: split": {"train"},
     "reading/pairs.py: check_both_labels": {"train"},
-    "index/stored_groups.py": {"duplicates"},
+    "groups/grouping.py": {"duplicates"},
     "index": ON_INDEXES,
     "model/file.py: detector_of": ON_INDEXES,
     "training": {"train"},

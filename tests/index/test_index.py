@@ -266,6 +266,62 @@ def test_additions_and_removals_are_those_of_a_dict(detector, tmp_path, in_memor
                 assert all(expected[hit.id] == hit.question for hit in hits)
 
 
+def some_change(dice, step, ids):
+    """A change of an index, as a function of it, drawn by `dice`; `ids` are those that it has."""
+    texts = random_questions(dice.choice([1, 2, 9]), seed=step)
+    pair = dice.sample(random_questions(60), 2)
+    label = dice.random() < 0.5
+    pairs = QuestionPairs([pair[0]], [pair[1]], [label])
+    columns = [{"n": dice.randrange(3)} for _ in texts]
+    own = [dice.choice([*ids, f"new {step}"])]
+    gone = dice.sample(ids, min(3, len(ids)))
+    changes = [
+        lambda index: index.add(texts, columns=columns),
+        lambda index: index.add(texts[:1], ids=own, columns=columns[:1]),
+        lambda index: index.remove(gone),
+        lambda index: index.add_answers(pairs),
+        lambda index: index.add_answers(pairs, forget=True),
+        lambda index: index.change_answer(*pair, label, None),
+        lambda index: index.set_threshold(FIT | {"threshold": 0.9 + step / 1000}),
+        lambda index: index.grouped(0.97, regroup=True).groups,
+        lambda index: index.grouped(0.5).groups,
+    ]
+    return dice.choice(changes)
+
+
+def outcome(change, index):
+    """What a change returns, or the class of its error."""
+    try:
+        return change(index)
+    except SiameseError as error:
+        return type(error)
+
+
+def test_a_list_in_memory_answers_as_a_file_does(detector, tmp_path):
+    dice = random.Random(0)
+    questions = random_questions(60)
+    listed = QuestionIndex.build(detector, questions)
+    with QuestionIndex.build(detector, questions, path=tmp_path / "i") as stored:
+        for step in range(80):
+            ids = [entry["id"] for entry in stored.entries]
+            change = some_change(dice, step, ids)
+            assert outcome(change, listed) == outcome(change, stored)
+            assert listed.entries == stored.entries
+            assert listed.column_names == stored.column_names
+            assert listed.detector.fit == stored.detector.fit
+            assert ids_of(listed) == ids_of(stored)
+            one, two = listed.answers(), stored.answers()
+            assert one.question1 == two.question1 and one.question2 == two.question2
+            assert one.is_duplicate.tolist() == two.is_duplicate.tolist()
+            np.testing.assert_allclose(listed.vectors, stored.vectors, atol=1e-6)
+            for mode in ("hybrid", "vectors", "words"):
+                hits, right = (
+                    index.search("how far is it", k=9, mode=mode)
+                    for index in (listed, stored)
+                )
+                assert [hit.id for hit in hits] == [hit.id for hit in right]
+
+
 def test_groups_of_a_former_threshold_go(detector, path):
     reader, writer = (QuestionIndex.open(path, detector) for _ in range(2))
     writer.grouped(0.5)
