@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 from dataclasses import dataclass
 from typing import Any
@@ -79,18 +78,15 @@ def prepare(
     duplicates = np.flatnonzero(pairs.is_duplicate)
 
     # The number and the token ids of each question.
-    sides = (pairs.question1, pairs.question2, held_out.question1, held_out.question2)
-    texts = list(itertools.chain(*sides))
-    tokenized = tokenize_questions(
-        [(folded(text) if config.folded else text)[:LONGEST] for text in texts],
-        most=MAX_TOKENS,
-    )
-    first_places = np.unique(tokenized.rows, return_index=True)[1]
+    texts = [*pairs.question1, *pairs.question2]
+    texts += [*held_out.question1, *held_out.question2]
+    tokenized = _tokenized(texts, config)
     rows = tokenized.rows[: 2 * len(pairs)].reshape(2, -1)
     held_out_rows = tokenized.rows[2 * len(pairs) :].reshape(2, -1)
     with_words = duplicates if config.vocabulary == "duplicates" else np.arange(known)
     vocabulary = _vocabulary(tokenized, rows[:, with_words], config)
     ids = tokenized.encode(vocabulary)
+    first_places = np.unique(tokenized.rows, return_index=True)[1]
 
     # The duplicates that validate.
     validation = rows[:, duplicates[train_count:]]
@@ -142,6 +138,12 @@ def _divided(
     )
     held_out = pairs.rows(max(known, len(pairs) - HELD_OUT), len(pairs))
     return train_count, known, held_out
+
+
+def _tokenized(texts: list[str], config: TrainConfig) -> TokenizedQuestions:
+    """The tokens of texts as the model will read them, a row for each distinct question."""
+    read = (folded(text) if config.folded else text for text in texts)
+    return tokenize_questions([text[:LONGEST] for text in read], most=MAX_TOKENS)
 
 
 def _vocabulary(
