@@ -344,12 +344,15 @@ def test_labelled_pairs_go_with_each_batch_and_are_drawn_evenly():
     assert set(batch.is_duplicate.tolist()) == {0, 1}
 
 
-def test_a_long_question_trains_as_far_as_a_model_reads_it():
+@pytest.mark.parametrize(
+    "config",
+    [TrainConfig(), TrainConfig.preset("lstm", pair_batch_size=0)],
+    ids=["course", "lstm"],
+)
+def test_a_long_question_trains_as_far_as_a_model_reads_it(config):
     questions = ["how far is it ? " * 9_000, "how old", "who ?", "x" * 9_000]
     pairs = QuestionPairs(questions * 3, questions[::-1] * 3, [1, 0] * 6)
-    for config in (TrainConfig(), TrainConfig.preset("lstm", pair_batch_size=0)):
-        data = prepare(pairs, config)
-        assert data.ids.lengths.max() == 512
+    assert prepare(pairs, config).ids.lengths.max() == 512
 
 
 @pytest.mark.parametrize(

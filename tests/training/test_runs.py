@@ -236,19 +236,21 @@ def test_a_tiny_run_gets_no_advice_that_it_has_followed_or_that_is_not_the_reaso
     assert "nine in ten" not in caplog.text and "lstm_bias" not in caplog.text
 
 
-def test_a_collapsed_run_is_not_advised_to_do_what_it_does(corpus, caplog, monkeypatch):
+@pytest.mark.parametrize(
+    ("changes", "new"),
+    [({}, True), ({"lstm_bias": "forget_gate", "warmup_steps": 2000}, False)],
+    ids=["neither", "both"],
+)
+def test_a_collapsed_run_is_not_advised_to_do_what_it_does(
+    corpus, caplog, monkeypatch, changes, new
+):
     monkeypatch.setattr("siamese.training.run.COLLAPSE_STEPS", 5)
     stuck = {"d_model": 32, "batch_size": 32, "learning_rate": 0.0, "steps": 9}
-    for changes, new in (
-        ({}, True),
-        ({"lstm_bias": "forget_gate", "warmup_steps": 2000}, False),
-    ):
-        caplog.clear()
-        trainer = trainer_of(corpus, **stuck, **changes)
-        trainer._train_step = lambda state, batch: (state, {"loss": np.float32(0.5)})
-        trainer.train()
-        assert "(collapse)" in caplog.text
-        assert ("lstm_bias" in caplog.text) == ("warmup_steps" in caplog.text) == new
+    trainer = trainer_of(corpus, **stuck, **changes)
+    trainer._train_step = lambda state, batch: (state, {"loss": np.float32(0.5)})
+    trainer.train()
+    assert "(collapse)" in caplog.text
+    assert ("lstm_bias" in caplog.text) == ("warmup_steps" in caplog.text) == new
 
 
 def test_a_loss_that_is_not_a_number_ends_the_run_and_the_checkpoint_stays(corpus, run):
@@ -290,16 +292,17 @@ def test_a_model_is_saved_before_it_is_measured(corpus, tmp_path, capsys, monkey
     )
 
 
-def test_one_label_is_refused_before_the_first_step(corpus, tmp_path, capsys):
+@pytest.mark.parametrize(("count", "what"), [(-10, "test"), (50, "threshold")])
+def test_one_label_is_refused_before_the_first_step(
+    corpus, tmp_path, capsys, count, what
+):
     rows = corpus.train.select(np.argsort(~corpus.train.is_duplicate, kind="stable"))
     train = command(tmp_path / "sorted.csv", rows)
-    for count, what in (len(rows) - 10, "test"), (50, "threshold"):
-        assert main([*train, "--train-rows", str(count)]) == 2
-        message = capsys.readouterr().err.splitlines()[-1]
-        assert (
-            what in message
-            and "without --train-rows a sorted file is shuffled" in message
-        )
+    count = count if count > 0 else len(rows) + count
+    assert main([*train, "--train-rows", str(count)]) == 2
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert what in message
+    assert "without --train-rows a sorted file is shuffled" in message
     assert not list(tmp_path.rglob("*.safetensors"))
 
 
@@ -308,23 +311,26 @@ def numbered(labels):
     return QuestionPairs(*texts, np.array(labels))
 
 
-def test_small_files_are_shuffled_and_large_or_divided_ones_stay_in_the_files_order():
+def test_small_files_are_shuffled():
     in_order = numbered([1] * 40 + [0] * 60)
     train, test = split(in_order)
     assert (len(train), len(test)) == (90, 10)
     assert {*train.question1, *test.question1} == {*in_order.question1}
-    assert (
-        train.question1 == split(in_order)[0].question1 and 0.1 < test.base_rate < 0.9
-    )
+    assert train.question1 == split(in_order)[0].question1
+    assert 0.1 < test.base_rate < 0.9
+
+
+def test_rows_that_are_asked_for_stay_in_the_files_order():
     rows = numbered([1, 0] * 50)
     train, test = split(rows, 60, 20)
-    assert (
-        train.question1 == rows.question1[:60]
-        and test.question1 == rows.question1[60:80]
-    )
-    twins = [
-        rows.question1[i - 50] for i in range(100)
-    ]  # Rows i and i + 50 have the same two.
+    assert train.question1 == rows.question1[:60]
+    assert test.question1 == rows.question1[60:80]
+
+
+def test_a_split_by_clusters_puts_no_question_on_both_sides():
+    rows = numbered([1, 0] * 50)
+    # Rows i and i + 50 have the same two.
+    twins = [rows.question1[i - 50] for i in range(100)]
     linked = QuestionPairs(rows.question1, twins, rows.is_duplicate)
     train, test = split(linked, 60, 20, by_cluster=True)
     assert len(train) and len(test) and not {*train.question1} & {*test.question2}
@@ -336,13 +342,11 @@ def test_fewer_rows_than_one_do_not_train():
         split(rows, -3, test=rows)
 
 
-def test_best_validates_on_a_fifth_of_the_duplicates_and_at_most_so_many():
-    changes = {
-        "pair_batch_size": 0,
-        "batch_size": 128,
-    }
-    changes["transitive_closure"] = False
-    for limit, expected in ((3000, (240, 60)), (50, (250, 50))):
-        config = TrainConfig.preset("lstm", **changes, valid_duplicates=limit)
-        data = prepare(numbered([1, 0] * 300), config)
-        assert (len(data.train[0]), len(data.valid[0])) == expected
+@pytest.mark.parametrize(("limit", "expected"), [(3000, (240, 60)), (50, (250, 50))])
+def test_lstm_validates_on_a_fifth_of_the_duplicates_and_at_most_so_many(
+    limit, expected
+):
+    changes = {"pair_batch_size": 0, "batch_size": 128, "transitive_closure": False}
+    config = TrainConfig.preset("lstm", **changes, valid_duplicates=limit)
+    data = prepare(numbered([1, 0] * 300), config)
+    assert (len(data.train[0]), len(data.valid[0])) == expected

@@ -168,33 +168,48 @@ def test_a_row_without_negatives_has_neither_loss_nor_gradient():
     assert_array_equal(gradient, np.zeros_like(gradient))
 
 
-def test_the_loss_of_a_configuration():
-    cosines, labels = np.array([0.3, 0.8]), np.array([0, 1])
-    p = 1 / (1 + np.exp(-(cosines - ours.PAIR_CENTRE) / ours.PAIR_TEMPERATURE))
-    pairs = -np.log([1 - p[0], p[1]])
-    assert_allclose(pair_loss(cosines, labels), pairs, rtol=1e-5)
+COSINES = np.array([0.3, 0.8])
+LABELS = np.array([0, 1])
+
+
+def pair_losses():
+    p = 1 / (1 + np.exp(-(COSINES - ours.PAIR_CENTRE) / ours.PAIR_TEMPERATURE))
+    return -np.log([1 - p[0], p[1]])
+
+
+def test_the_loss_of_labelled_pairs():
+    assert_allclose(pair_loss(COSINES, LABELS), pair_losses(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("mask", [MASK, None], ids=["known duplicates", "none"])
+@pytest.mark.parametrize(("in_float64", "rel"), [(True, 1e-12), (False, 1e-5)])
+def test_the_loss_of_the_preset_lstm_adds_that_of_labelled_pairs(mask, in_float64, rel):
     loss = make_loss(TrainConfig.preset("lstm", pair_loss_weight=0.5))
-    for mask, known in ((MASK, MASK), (None, np.zeros_like(MASK))):
-        expected = loop_loss(SCORES, known).mean() + 0.5 * pairs.mean()
-        with jax.enable_x64(True):
-            assert loss(SCORES, mask, cosines, labels) == pytest.approx(
-                [expected] * 2, rel=1e-12
-            )
-        assert loss(SCORES, mask, cosines, labels) == pytest.approx(
-            [expected] * 2, rel=1e-5
-        )
-    for edition, closest, total in (
-        (2022, "hardest", np.mean),
-        (2023, "semi_hard", np.sum),
-    ):
-        loss = make_loss(TrainConfig(edition=edition, margin=0.3))
-        rows = loss_from_scores(SCORES, 0.3, closest=closest, reduction="none")
-        minimised, mean = loss(SCORES)
-        assert float(minimised) == pytest.approx(float(total(rows)), rel=1e-5)
-        assert float(mean) == pytest.approx(float(np.mean(rows)), rel=1e-5)
-        # All vectors, but for rounding.
-        equal = 1 + 1e-7 * np.random.RandomState(0).randn(64, 64)
-        assert float(loss(equal)[1]) == pytest.approx(2 * 0.3, abs=1e-2)
+    known = np.zeros_like(MASK) if mask is None else mask
+    expected = loop_loss(SCORES, known).mean() + 0.5 * pair_losses().mean()
+    with jax.enable_x64(in_float64):
+        found = loss(SCORES, mask, COSINES, LABELS)
+        assert found == pytest.approx([expected] * 2, rel=rel)
+
+
+@pytest.mark.parametrize(
+    ("edition", "closest", "total"),
+    [(2022, "hardest", np.mean), (2023, "semi_hard", np.sum)],
+)
+def test_the_loss_of_an_edition_and_its_mean(edition, closest, total):
+    loss = make_loss(TrainConfig(edition=edition, margin=0.3))
+    rows = loss_from_scores(SCORES, 0.3, closest=closest, reduction="none")
+    minimised, mean = loss(SCORES)
+    assert float(minimised) == pytest.approx(float(total(rows)), rel=1e-5)
+    assert float(mean) == pytest.approx(float(np.mean(rows)), rel=1e-5)
+
+
+@pytest.mark.parametrize("edition", [2022, 2023])
+def test_the_loss_of_equal_vectors_is_twice_the_margin(edition):
+    loss = make_loss(TrainConfig(edition=edition, margin=0.3))
+    # All vectors, but for rounding.
+    equal = 1 + 1e-7 * np.random.RandomState(0).randn(64, 64)
+    assert float(loss(equal)[1]) == pytest.approx(2 * 0.3, abs=1e-2)
 
 
 def test_a_batch_that_does_not_divide_names_one_that_does():
@@ -207,14 +222,12 @@ def test_a_batch_that_does_not_divide_names_one_that_does():
 def three_losses():
     rows = np.random.RandomState(0).randint(2, 30, (2, 40, 5)).tolist()
     batches = batches_of(rows, 8, pair_batch_size=8)
-    optimizer, lstm = make_optimizer(BEST, 100), LstmConfig(40, 4, mask_padding=True)
-    step = make_step(
-        lstm_network(lstm, mesh=steps.device_mesh()), make_loss(BEST), optimizer
-    )
-    state, losses = (
-        initial_state(init(jax.random.key(1), lstm, "forget_gate"), optimizer),
-        [],
-    )
+    optimizer = make_optimizer(BEST, 100)
+    lstm = LstmConfig(40, 4, mask_padding=True)
+    network = lstm_network(lstm, mesh=steps.device_mesh())
+    step = make_step(network, make_loss(BEST), optimizer)
+    state = initial_state(init(jax.random.key(1), lstm, "forget_gate"), optimizer)
+    losses = []
     for _ in range(3):
         state, metrics = step(state, next(batches))
         losses.append(float(metrics["loss"]))
