@@ -4,8 +4,8 @@
 
 translations   Tatoeba's sentences and their English translations: for which part of them is the translation
                the nearest of all English sentences?
-similarity     STS benchmark: Pearson's r of the cosine and people's ratings, in the language, and of its
-               first sentence with the second one in English
+similarity     STS benchmark: Pearson's r of the cosine and people's ratings, in the language, and of the
+               first sentence in English with the second one
 recognition    Tatoeba: how many texts alone are told right by `siamese.text.language`, how many lists of
                300, and what it takes
 spelling       Tatoeba: how many sentences change where slips are set right
@@ -24,7 +24,6 @@ import json
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from sklearn.metrics import average_precision_score, precision_recall_curve
@@ -101,7 +100,7 @@ def similarity(data: Path) -> Figures:
     return {
         code: {
             "sts": correlation(*vectors[code], code),
-            "sts_with_english": correlation(vectors[code][0], vectors["en"][1], code),
+            "sts_with_english": correlation(vectors["en"][0], vectors[code][1], code),
         }
         for code in STS
     }
@@ -227,38 +226,57 @@ PARTS: dict[str, Callable[[Path], Figures]] = {
 }
 
 
+BY_LANGUAGE = {
+    "translation_found": ("finds the English translation", 3),
+    "sts": ("STS r", 3),
+    "sts_with_english": ("STS r, English with it", 3),
+    "long_right": ("recognized alone, over 20 letters", 3),
+    "short_right": ("recognized alone, shorter", 3),
+    "lists_right": ("lists of 300 recognized", 3),
+    "taken_for_another": ("texts of these taken for another language", 0),
+    "respelled_of_1000": ("sentences of 1,000 respelled", 0),
+}
+BY_LIST = {
+    "questions": ("questions", 0),
+    "pairs": ("pairs of duplicates", 0),
+    "precision": ("precision", 3),
+    "recall": ("recall", 3),
+    "precision_across": ("precision across languages", 3),
+    "recall_across": ("recall across languages", 3),
+    "average_precision": ("average precision", 3),
+    "best_threshold": ("threshold of the best F1", 3),
+    "best_f1": ("best F1", 3),
+}
+
+
+def table(figures: Figures, names: dict[str, tuple[str, int]]) -> list[str]:
+    """Figures as a table of Markdown: a row for each name, a column for each key."""
+    lines = [f"| | {' | '.join(figures)} |", "|---" * (len(figures) + 1) + "|"]
+    for name, (shown, digits) in names.items():
+        values = (row.get(name) for row in figures.values())
+        cells = ["" if v is None else f"{v:.{digits}f}" for v in values]
+        lines.append(f"| {shown} | {' | '.join(cells)} |")
+    return lines
+
+
 def page(results: dict[str, Figures]) -> str:
-    """The figures as Markdown: a table by language."""
-    columns = {
-        "translation_found": "translation found",
-        "sts": "STS r",
-        "sts_with_english": "STS r, English with it",
-        "long_right": "recognized, over 20 letters",
-        "short_right": "shorter",
-        "lists_right": "lists of 300",
-        "taken_for_another": "texts of them taken for another language",
-        "respelled_of_1000": "sentences of 1,000 respelled",
-    }
-    by_language: dict[str, dict[str, Any]] = {}
-    for part in PARTS:
+    """The figures as Markdown."""
+    by_language: Figures = {code: {} for code in language.LANGUAGES}
+    for part in ("translations", "similarity", "recognition", "spelling"):
         for code, figures in results.get(part, {}).items():
-            by_language.setdefault(code, {}).update(figures)
-    order = sorted(by_language, key=lambda code: (code != "en", code))
-    order = [c for c in language.LANGUAGES if c in order]
+            by_language[code] |= figures
+    by_language = {code: row for code, row in by_language.items() if row}
     lines = [
         "# Languages, measured\n",
         "Made by `python benchmarks/languages.py --data DATA`; its docstring says what is measured.\n",
-        f"| language | {' | '.join(columns.values())} |",
-        "|---" * (len(columns) + 1) + "|",
+        "## Sentences\n",
+        *table(by_language, BY_LANGUAGE),
+        "\n## Handwritten questions, all pairs at the default threshold\n",
+        *table(results.get("questions", {}), BY_LIST),
+        "\n## Tickets in five languages against an English FAQ\n",
     ]
-    for code in order:
-        cells = []
-        for column in columns:
-            value = by_language[code].get(column)
-            is_count = column in ("taken_for_another", "respelled_of_1000")
-            shown = "" if value is None else f"{value:.{0 if is_count else 3}f}"
-            cells.append(shown)
-        lines.append(f"| {language.LANGUAGES[code]} | {' | '.join(cells)} |")
+    for name, value in results.get("faq", {}).get("faq", {}).items():
+        lines.append(f"- {name.replace('_', ' ')}: {value}")
     return "\n".join(lines) + "\n"
 
 
@@ -274,8 +292,8 @@ def main() -> None:
     for part in flags.parts.split(","):
         results[part] = PARTS[part](flags.data)
         print(part, json.dumps(results[part], indent=1), flush=True)
-    path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    path.with_suffix(".md").write_text(page(results), encoding="utf-8")
+        path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        path.with_suffix(".md").write_text(page(results), encoding="utf-8")
 
 
 if __name__ == "__main__":

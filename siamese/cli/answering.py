@@ -12,7 +12,8 @@ import numpy as np
 from siamese.cli import arguments as shared
 from siamese.cli import reading
 from siamese.cli.arguments import arg, command, flag
-from siamese.cli.output import Facts, Result, claim, table_result, threshold_facts
+from siamese.cli.languages import about_languages
+from siamese.cli.output import Facts, Result, claim, note, table_result, threshold_facts
 from siamese.cli.reading import (
     labelled_pairs,
     load_model,
@@ -197,6 +198,8 @@ def match(flags: argparse.Namespace) -> Result:
         new = new or reading.list_for(index, flags.a, flags, "keep_repeated repeated")
         facts = threshold_facts(detector, flags)
         note_cut(detector, new.compared)
+        for line in about_languages(detector, new.compared):
+            note(line)
         with elapsed(f"Searching for {counted(len(new.questions), 'question')}"):
             options = {"mode": "vectors", "threshold": flags.threshold}
             hits = index.search(new.compared, flags.k, **options)

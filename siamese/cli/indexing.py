@@ -13,6 +13,7 @@ from siamese.cli import arguments as shared
 from siamese.cli import reading
 from siamese.cli.answers import answers_of, naming
 from siamese.cli.arguments import arg, command, flag, one_of
+from siamese.cli.languages import about_languages
 from siamese.cli.output import Facts, Result, claim, note, table_result, threshold_facts
 from siamese.cli.reading import opened, question_list
 from siamese.errors import ArgumentError, DataError
@@ -111,6 +112,8 @@ def index_add(flags: argparse.Namespace) -> Facts:
             )
         compared = questions.compared
         reading.note_cut(detector, compared)
+        for line in about_languages(detector, compared):
+            note(line)
         with elapsed(f"Encoding {counted(len(texts), 'question')}"):
             options = {"ids": ids, "columns": questions.columns, "compared": compared}
             _, added, replaced, skipped = index.add(texts, **options)

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from siamese.cli.languages import about_languages
 from siamese.cli.output import note
 from siamese.cli.way_out import complete_command
 from siamese.encoders import is_encoder_name
@@ -206,6 +207,8 @@ def build_index(
     from siamese.index import QuestionIndex
 
     note_cut(detector, questions.compared)
+    for line in about_languages(detector, questions.compared):
+        note(line)
     options |= {"ids": questions.ids, "columns": questions.columns}
     options |= {"compared": questions.compared}
     options["reading"] = {

@@ -196,7 +196,7 @@ def list_languages(texts: Sequence[str], main: str | None = None) -> ListLanguag
       texts: the list; English where it is empty.
       main: the main language where the owner says it; a key of `LANGUAGES`.
     """
-    seen = list(dict.fromkeys(texts[at] for at in _spread(len(texts), SAMPLE)))
+    seen = list(dict.fromkeys(texts[at] for at in spread(len(texts), SAMPLE)))
     counts = [_english_words(text) for text in seen]
     plain = sum(count > 0 and part >= _LEAST_PART for count, part in counts)
     unclear = sum(
@@ -302,7 +302,7 @@ def _told(texts: Sequence[str], main: str, at_hand: dict[str, float]) -> list[st
     return told
 
 
-def _spread(count: int, most: int) -> Sequence[int]:
+def spread(count: int, most: int) -> Sequence[int]:
     """At most so many places of a list, at equal distances."""
     if count <= most:
         return range(count)

@@ -55,6 +55,7 @@ PRINTED_BY = {
     "cli/reading.py: labelled_pairs": {"train", "evaluate", "threshold"},
     "cli/reading.py": ON_INDEXES,
     "cli/labels.py": {"threshold"},
+    "cli/languages.py": {"duplicates", "search", "match", "index build"},
     "cli/training.py": {"train"},
 }
 

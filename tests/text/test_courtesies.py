@@ -1,7 +1,7 @@
 """Greetings, thanks and sign-offs around a question, in fifteen languages besides English."""
 
 import pytest
-from test_language import QUESTIONS
+from foreign_questions import QUESTIONS
 
 from siamese import DuplicateDetector
 from siamese.corpus import embedded_corpus, handwritten_questions

@@ -1,0 +1,69 @@
+"""The languages that encoders know, and the part of a list in others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from siamese.text.language import (
+    ENGLISH,
+    LANGUAGES,
+    SAMPLE,
+    list_languages,
+    spread,
+    text_languages,
+)
+
+LEAST_PART = 0.05  # of a list in an unknown language that is named
+# Of `use` those in whose sentences the English translation is nearest for 0.75 or more
+# (benchmarks/results/languages.md); the others were trained on English alone.
+KNOWN = {
+    "use": frozenset(
+        "en ar de es fr id it ja ko nl pl pt ru th tr zh".split()  # noqa: SIM905
+    ),
+    "minilm": frozenset((ENGLISH,)),
+    "wordllama": frozenset((ENGLISH,)),
+    "lstm": frozenset((ENGLISH,)),
+}
+
+
+class Unknown(NamedTuple):
+    """Texts of a list in a language that a part of an encoder does not know."""
+
+    part: str
+    language: str  # a key of `LANGUAGES`
+    count: int  # estimated where the list is longer than `SAMPLE`
+    texts: int  # of the list
+
+    def __str__(self) -> str:
+        about = "about " if self.texts > SAMPLE else ""
+        return (
+            f"{about}{self.count} of {self.texts} questions look {LANGUAGES[self.language]}, "
+            f"which `{self.part}` does not know: their cosines mean little"
+        )
+
+
+def unknown_languages(texts: Sequence[str], encoder: str) -> list[Unknown]:
+    """What parts of an encoder do not know of a list, from 5 % of the list on, most texts first.
+
+    Args:
+      texts: the list; of a long one `SAMPLE` texts are looked at.
+      encoder: its name, of parts joined by "+"; of other parts than `KNOWN` nothing is said.
+    """
+    parts = [part for part in re.findall(r"\w+", encoder) if part in KNOWN]
+    if not parts or not texts:
+        return []
+    languages = list_languages(texts)
+    if languages.is_english:
+        return []
+    seen = [texts[at] for at in spread(len(texts), SAMPLE)]
+    told = text_languages(seen, languages)
+    found = []
+    for part in dict.fromkeys(parts):
+        for code in languages.shares:
+            share = told.count(code) / len(seen)
+            if code not in KNOWN[part] and share >= LEAST_PART:
+                count = round(share * len(texts))
+                found.append(Unknown(part, code, count, len(texts)))
+    return sorted(found, key=lambda one: -one.count)

@@ -1,0 +1,60 @@
+"""Languages of lists in the commands: what a model does not know is named."""
+
+import json
+from pathlib import Path
+
+import pytest
+from foreign_questions import QUESTIONS
+
+from siamese.corpus import HANDWRITTEN
+from siamese.encoders.languages import KNOWN, unknown_languages
+
+RESULTS = Path(__file__).parents[2] / "benchmarks" / "results" / "languages.json"
+LOOK = "questions look {}, which `use` does not know: their cosines mean little"
+
+
+def write(name, *questions):
+    Path(name).write_text("\n".join(questions) + "\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [("sv", "Swedish"), ("cs", "Czech"), ("vi", "Vietnamese"), ("uk", "Ukrainian"),
+     ("hi", "Hindi"), ("el", "Greek"), ("he", "Hebrew")],
+)  # fmt: skip
+def test_a_language_that_the_encoder_does_not_know_is_named(run, code, name):
+    write("list.txt", *QUESTIONS[code])
+    for command in (["duplicates"], ["search"], ["match"], ["index", "build"]):
+        question = ["?x"] if command == ["search"] else []
+        _, _, err = run(*command, "list.txt", *question, "--model", "use")
+        assert f"4 of 4 {LOOK.format(name)}" in err, command
+        assert err.index(LOOK.format(name)) < 500
+
+
+def test_from_one_in_twenty_on_a_part_of_a_list_is_named():
+    english = QUESTIONS["en"]
+    few = unknown_languages([*english * 20, *QUESTIONS["cs"][:3]], "use")
+    more = unknown_languages([*english * 19, *QUESTIONS["cs"]], "use")
+    assert few == [] and [str(one) for one in more] == [
+        f"4 of 80 {LOOK.format('Czech')}"
+    ]
+
+
+def test_a_part_that_knows_english_alone_is_named():
+    for part in ("minilm", "wordllama", "lstm"):
+        (found,) = unknown_languages(QUESTIONS["de"], f"use+{part}")
+        assert (found.part, found.language, found.count) == (part, "de", 4)
+
+
+def test_nothing_is_said_of_known_languages_and_of_other_encoders(run):
+    for code in KNOWN["use"]:
+        assert unknown_languages(QUESTIONS[code], "use") == []
+    assert unknown_languages(QUESTIONS["sv"], "some/model") == []
+    assert unknown_languages([], "use") == []
+    assert "look" not in run("duplicates", HANDWRITTEN)[2]
+
+
+def test_the_known_languages_are_those_whose_translations_are_found():
+    found = json.loads(RESULTS.read_text("utf-8"))["translations"]
+    known = {code for code, row in found.items() if row["translation_found"] >= 0.75}
+    assert known | {"en"} == KNOWN["use"]
