@@ -83,7 +83,12 @@ def index_build(flags: argparse.Namespace) -> Facts:
         "reading": read_by,
         "overwrite": flags.overwrite,
     }
-    reading.build_index(detector, questions, **options).close()
+    try:
+        reading.build_index(detector, questions, **options).close()
+    except KeyboardInterrupt:
+        if os.path.exists(unfinished := f"{output}.unfinished"):
+            note(f"{unfinished} has the vectors so far; the same command goes on.")
+        raise
     note(f'Ask it: siamese search {quote(output)} "..."')
     count = len(questions.ids)
     return {"output": output, "questions": count, "left_out": questions.report.left_out}

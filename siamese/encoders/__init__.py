@@ -88,6 +88,8 @@ class ObjectEncoder(FrozenEncoder):
     `find_encoder`.
     """
 
+    at_once = 40_000  # as of a transformer
+
     def __init__(
         self, source: Any, name: str | None = None, fingerprint: str | None = None
     ):

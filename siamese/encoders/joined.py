@@ -53,6 +53,7 @@ class Head(OverOthers):
         self.size = base.size
         self.longest = base.longest
         self.short = base.short
+        self.at_once = base.at_once
         self.matrix = np.array(matrix, np.float32)
         self.matrix.flags.writeable = False
         square = (self.size, self.size)
@@ -113,6 +114,7 @@ class Joined(OverOthers):
         self.size = sum(encoder.size for encoder in self.encoders)
         self.longest = max(encoder.longest for encoder in self.encoders)
         self.short = min(encoder.short for encoder in self.encoders)
+        self.at_once = min(encoder.at_once for encoder in self.encoders)
 
     @property
     def parts(self) -> tuple[slice, ...]:

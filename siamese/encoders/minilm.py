@@ -69,6 +69,9 @@ class MiniLM(FrozenEncoder):
     ValueError where a file has not the SHA-256 of the original.
     """
 
+    short = MOST_PIECES - 2  # A piece has a character.
+    at_once = 40_000
+
     def __init__(self, name: str, folder: Path):
         from safetensors.numpy import load
         from tokenizers import Tokenizer
@@ -84,8 +87,6 @@ class MiniLM(FrozenEncoder):
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self._weights = _stacked(load(contents[WEIGHTS]))
-
-    short = MOST_PIECES - 2  # A piece has a character.
 
     def knows(self, text: str) -> bool:
         """Whether a text has words with a letter or digit, and at least half of them are known."""

@@ -24,6 +24,7 @@ class Encoder(Protocol):
 
     name: str
     size: int  # numbers of a vector
+    at_once: int  # characters of texts that a core encodes in about two seconds
 
     @property
     def fingerprint(self) -> str | None:
@@ -63,6 +64,8 @@ class BaseEncoder:
     size: int
     longest = LONGEST_TEXT  # characters that it reads at most
     short = MAX_TOKENS  # A text of so many characters is read to its end.
+    # Characters of texts that a core encodes in about two seconds.
+    at_once = 250_000
     fingerprint: str | None = None
     shares: tuple[float, ...] = (1.0,)
 

@@ -91,6 +91,9 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
     ) -> QuestionIndex:
         """Encodes questions, and keeps them in memory or in a file.
 
+        A build of a file that was interrupted or killed goes on where it was stopped,
+        when it is called again with the same path, questions and model.
+
         Args:
           detector: the model, its path, or an encoder's name such as 'use'.
           questions: the texts; equal ones may stand there several times.
@@ -124,11 +127,15 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
             vectors = encoded(detector, texts, places, show_progress=show_progress)
             return ListIndex(detector, incoming, vectors, reading)
         from siamese.index.stored import FileIndex
+        from siamese.index.unfinished import resumable
 
         FileIndex.check_place(detector, path, overwrite)
-        vectors = encoded(detector, texts, places, show_progress=show_progress)
         made_by = detector, model
-        return FileIndex.made(path, made_by, incoming, vectors, reading, overwrite)
+        with resumable(detector.encoder, path) as encoder:
+            vectors = encoded(
+                detector, texts, places, encoder, show_progress=show_progress
+            )
+            return FileIndex.made(path, made_by, incoming, vectors, reading, overwrite)
 
     @classmethod
     def open(

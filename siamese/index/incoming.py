@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from siamese.encoders.protocol import valid_unicode
+from siamese.encoders.protocol import BaseEncoder, valid_unicode
 from siamese.errors import ArgumentError, DataError
 from siamese.model.detector import DuplicateDetector
 from siamese.reading.tables import json_value
@@ -97,10 +97,16 @@ def encoded(
     detector: DuplicateDetector,
     questions: list[str],
     places: Sequence[int],
+    encoder: BaseEncoder | None = None,
     **options: Any,
 ) -> np.ndarray:
-    """The vectors of the questions at some places; DataError for one without words."""
-    vectors = detector.encode([questions[at] for at in places], **options)
+    """The vectors of the questions at some places; DataError for one without words.
+
+    They are made by `encoder` where that is not None: the detector's own, or one that
+    has its vectors.
+    """
+    model = detector if encoder is None else DuplicateDetector.from_encoder(encoder)
+    vectors = model.encode([questions[at] for at in places], **options)
     for at in np.array(places, np.int64)[~vectors.any(axis=1)]:
         text = questions[at]
         # One of words that the model does not know stays, in no group.

@@ -31,7 +31,6 @@ from siamese.text.tokenizer import LONGEST, word_tokenize
 # are duplicates (0.62 of Quora's, 0.84 of news'), but the best threshold depends on the
 # topic: 0.82, 0.66, on a forum 0.4.
 UNLABELLED_THRESHOLD = 0.8
-AT_ONCE = 250_000 * (os.cpu_count() or 1)  # characters encoded at once, in two seconds
 
 
 class DuplicateDetector(Decisions):
@@ -213,7 +212,8 @@ class DuplicateDetector(Decisions):
         texts = text_list(questions, "encode")
         places = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         distinct = list(places)
-        sizes, most = list(map(len, distinct)), AT_ONCE
+        sizes = list(map(len, distinct))
+        most = self.encoder.at_once * (os.cpu_count() or 1)
         if batch_size is not None:
             sizes, most = [1] * len(distinct), whole_number(batch_size, "batch_size", 1)
         vectors = np.empty((len(distinct), self.output_size), np.float32)
