@@ -6,6 +6,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
+from refusals import refuses
 from small_models import make_detector, random_questions
 
 from siamese import QuestionPairs
@@ -197,6 +198,6 @@ def test_a_hostile_index_is_refused_before_it_is_read(whole, tmp_path, name):
             f"begin; {HOSTILE[name]}; commit; pragma wal_checkpoint(truncate)"
         )
     before = path.read_bytes()
-    with pytest.raises(CheckpointError, match="tables are not those of an index"):
+    with refuses(CheckpointError, str(path), "tables"):
         QuestionIndex.open(path, detector)
     assert path.read_bytes() == before

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import Stemmer
 from numpy.testing import assert_allclose, assert_array_equal
+from refusals import refuses
 from scipy.cluster import hierarchy
 from small_models import make_detector, make_mixed_detector, random_questions
 
@@ -61,21 +62,17 @@ def test_top_k_equals_brute_force_alone_and_in_company(n, k):
         assert_array_equal(alone[1][0], products[i])
 
 
-@pytest.mark.parametrize(
-    "rows", [0, 9, 5_000, 5_063]
-)  # The last two by the maxima of tiles.
+# The last two by the maxima of tiles.
+@pytest.mark.parametrize("rows", [0, 9, 5_000, 5_063])
 @pytest.mark.parametrize("different", [1, 40, 10_000])  # Many equal scores, and few.
-def test_best_rows_are_those_of_a_whole_sort(rows, different):
+@pytest.mark.parametrize(("k", "least"), [(1, 1e-30), (60, 1e-30), (60, -np.inf)])
+def test_best_rows_are_those_of_a_whole_sort(rows, different, k, least):
     rng = np.random.default_rng(rows + different)
-    scores = (rng.integers(0, different, rows) * (rng.random(rows) < 0.5)).astype(
-        np.float32
-    )
-    for k, least in ((1, 1e-30), (60, 1e-30), (60, -np.inf)):
-        order = np.argsort(-scores, kind="stable")
-        assert (
-            best_rows(scores, k, least).tolist()
-            == order[scores[order] >= least][:k].tolist()
-        )
+    some = rng.integers(0, different, rows) * (rng.random(rows) < 0.5)
+    scores = some.astype(np.float32)
+    order = np.argsort(-scores, kind="stable")
+    expected = order[scores[order] >= least][:k]
+    assert best_rows(scores, k, least).tolist() == expected.tolist()
 
 
 def test_a_question_without_words_matches_nothing():
@@ -84,7 +81,10 @@ def test_a_question_without_words_matches_nothing():
     )
     assert [[row for row, _ in matches] for matches in found] == [[2, 1], []]
     assert found[0][0][1] == pytest.approx(1, abs=1e-6)
-    with pytest.raises(ArgumentError, match="k must be"):
+
+
+def test_no_matches_cannot_be_asked_for():
+    with refuses(ArgumentError, "k must"):
         match_questions(make_detector(), ["how far"], ["rice"], k=0)
 
 
@@ -177,10 +177,8 @@ def test_pairs_equal_the_whole_matrix(monkeypatch, vectors, threshold):
     if vectors.shape[1] == 64:  # Vectors that decay are shortened first.
         assert linkage.upper_bounds(vectors, threshold).shape[1] < 64
     i, j, cosines, least = strongest_pairs(vectors, threshold)
-    pairs, scores = (
-        [*zip(j.tolist(), i.tolist())],
-        np.float64(vectors) @ np.float64(vectors).T,
-    )
+    pairs = [*zip(j.tolist(), i.tolist())]
+    scores = np.float64(vectors) @ np.float64(vectors).T
     expected = [
         (a, b)
         for a in range(len(vectors))
@@ -292,39 +290,46 @@ def test_new_questions_join_the_group_with_the_best_mean():
         best = max(means, key=means.get)
         assert label == (best if means[best] > 0.8 else alone)
         members.setdefault(label, []).append(vector)
-    assert (
-        joined[-2] == joined[-3]
-        and joined[-1] == own[-1]
-        and 10 < (joined < 200).sum() < 35
-    )
+    assert joined[-2] == joined[-3] and joined[-1] == own[-1]
+    assert 10 < (joined < 200).sum() < 35
 
 
-def test_equal_texts_are_a_group_at_any_threshold():
+@pytest.mark.parametrize("threshold", [0.999999, 1.0])
+def test_equal_texts_are_a_group_at_any_threshold(threshold):
     same = np.repeat(unit(40), 2, axis=0)
     same += np.float32(3e-8) * (np.arange(80)[:, None] % 3)  # as rounding may differ
-    for threshold in (0.999999, 1.0):
-        groups_there = duplicate_groups(same, threshold)
-        assert rows_of(groups_there) == {frozenset((n, n + 1)) for n in range(0, 80, 2)}
-        assert max(m.similarity for group in groups_there for m in group) <= 1
-        assert strongest_pairs(same, threshold)[2].max() <= 1
+    groups_there = duplicate_groups(same, threshold)
+    assert rows_of(groups_there) == {frozenset((n, n + 1)) for n in range(0, 80, 2)}
+    assert max(m.similarity for group in groups_there for m in group) <= 1
+    assert strongest_pairs(same, threshold)[2].max() <= 1
 
 
-def test_nothing_everything_and_no_cosine():
-    assert duplicate_groups(np.zeros((0, 4), np.float32), 0.5) == []
-    assert duplicate_groups(unit(50), 1.0) == []
-    assert len(duplicate_groups(unit(50), -1.0)[0]) == 50
-    assert duplicate_groups([], 0.5) == [] == duplicate_groups(unit(3).tolist(), "0.99")
-    for threshold in (1.5, -2, float("nan"), "x", None):
-        with pytest.raises(
-            ArgumentError, match="threshold must be a number from -1 to 1"
-        ):
-            duplicate_groups(unit(3), threshold)
-    for vectors in (
-        unit(3) * 2,
-        unit(3) * np.nan,
-        ["how", "far"],
-        unit(1)[0],
-        "questions.csv",
-    ):
-        with pytest.raises(ArgumentError, match="vectors of length 1"):
-            duplicate_groups(vectors, 0.5)
+@pytest.mark.parametrize(
+    ("vectors", "threshold", "sizes"),
+    [
+        (np.zeros((0, 4), np.float32), 0.5, []),
+        ([], 0.5, []),
+        (unit(50), 1.0, []),
+        (unit(3).tolist(), "0.99", []),
+        (unit(50), -1.0, [50]),
+    ],
+    ids=["no rows", "an empty list", "at 1", "lists and a text", "at -1"],
+)
+def test_groups_of_nothing_and_of_everything(vectors, threshold, sizes):
+    assert [len(group) for group in duplicate_groups(vectors, threshold)] == sizes
+
+
+@pytest.mark.parametrize("threshold", [1.5, -2, float("nan"), "x", None])
+def test_what_is_no_cosine_is_no_threshold(threshold):
+    with refuses(ArgumentError, "threshold", "-1 to 1"):
+        duplicate_groups(unit(3), threshold)
+
+
+@pytest.mark.parametrize(
+    "vectors",
+    [unit(3) * 2, unit(3) * np.nan, ["how", "far"], unit(1)[0], "questions.csv"],
+    ids=["long rows", "no numbers", "texts", "one row", "a path"],
+)
+def test_what_is_no_matrix_of_unit_rows_is_refused(vectors):
+    with pytest.raises(ArgumentError):
+        duplicate_groups(vectors, 0.5)
