@@ -29,12 +29,14 @@ import base64
 import configparser
 import hashlib
 import io
+import json
 import os
 import re
 import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 
 import jupytext
@@ -46,6 +48,7 @@ from PIL import Image
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 SETUP = HERE / "setup_cell.py"
+OPEN_TASKS = ROOT / "siamese" / "teaching" / "open_tasks.json"  # what `siamese grade` shows
 PINS = ROOT / "requirements.txt"
 TIME_LIMIT = 1200  # seconds for one cell
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
@@ -256,6 +259,22 @@ def _shrink(data: dict) -> None:
     data["image/png"] = base64.b64encode(file.getvalue()).decode("ascii") + "\n"
 
 
+def open_tasks() -> str:
+    """The text of siamese/teaching/open_tasks.json: each notebook's title, open task and rubric."""
+    tasks = {}
+    for source in sources([]):
+        notebook = read_source(source)
+        for task, answer in pairwise(notebook.cells):
+            if answer.id.startswith("answer-"):
+                tasks[str(int(source.stem[:2]))] = {
+                    "title": notebook.cells[0].source.split("\n")[0].removeprefix("# "),
+                    "task": task.source[task.source.index("**Task") :],
+                    "rubric": answer.source,
+                    "points": answer.metadata["nbgrader"]["points"],
+                }
+    return f"{json.dumps(tasks, indent=1, ensure_ascii=False)}\n"
+
+
 def with_outputs(notebook: nbformat.NotebookNode, path: Path) -> nbformat.NotebookNode | None:
     """The notebook with the outputs of the one at `path`; None where a line of code differs.
 
@@ -309,6 +328,8 @@ def stale(source: Path) -> list[str]:
 def check(chosen: list[Path]) -> int:
     """Prints what is out of date; returns 1 where something is."""
     reports = [line for source in chosen for line in stale(source)]
+    if open_tasks() != OPEN_TASKS.read_text(encoding="utf-8"):
+        reports.append(f"{OPEN_TASKS.relative_to(ROOT)} is not what the sources give")
     stems = {source.stem for source in sources([])}
     for path in sorted(HERE.glob("s*/*.ipynb")):
         if path.stem not in stems:
@@ -353,6 +374,8 @@ def main(arguments: list[str] | None = None) -> int:
     with ThreadPoolExecutor(cpu_count()) as threads:
         for line in threads.map(build, chosen[::-1]):
             print(line, flush=True)
+    if not options.execute:
+        OPEN_TASKS.write_text(open_tasks(), encoding="utf-8")
     print(f"Together {time.monotonic() - start:.0f} s.")
     return 0
 

@@ -12,6 +12,7 @@ import ast
 import asyncio
 import contextlib
 import csv
+import difflib
 import hashlib
 import html
 import json
@@ -21,6 +22,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -44,10 +47,12 @@ COLUMNS = (
     *OUT_OF,
     "total",
     "out_of",
+    "open_task",
     "remarks",
     "folder",
     "sha256",
 )
+EMPTY_ANSWER = "*Write your answer here.*"  # the open task's cell, as it is handed out
 ARCHIVES = {".zip", ".rar", ".7z", ".tar", ".gz", ".tgz"}
 NOT_HANDED_IN = {".ipynb_checkpoints", "__MACOSX"}
 DEFINITIONS = (
@@ -55,6 +60,10 @@ DEFINITIONS = (
 )
 PAGE = '<!doctype html><html lang="en"><meta charset="utf-8">'  # how a page of feedback begins
 Mark = tuple[float, str, str]  # points of 10, the first mistake, the check's text
+# Made by notebooks/build.py: number of a notebook -> its title, and its open task.
+OPEN_TASKS = json.loads(
+    (resources.files("siamese") / "teaching" / "open_tasks.json").read_text("utf-8")
+)
 
 
 def grade_class(
@@ -102,8 +111,8 @@ def grade_class(
         if gradebook.has(name, sha256):
             return
         async with gate:
-            number, marks, remarks = await _grade(data, seconds, gigabytes)
-        row, page = _report(name, number, marks, remarks)
+            graded = await _grade(data, name, seconds, gigabytes)
+        row, page = _report(name, graded)
         gradebook.add(name, row | {"sha256": sha256}, page)
         note(f"{name}: {row['total']:g} of {row['out_of']:g}. {row['remarks'][:200]}")
 
@@ -215,55 +224,101 @@ def _read_rows(table: Path, top: Path) -> dict[str, dict[str, Any]]:
     return {row["file"]: row for row in rows}
 
 
-def _report(
-    path: Path, number: int | None, marks: dict[str, Mark], remarks: list[str]
-) -> tuple[dict[str, Any], str]:
+@dataclass
+class Graded:
+    """What grading a notebook has found."""
+
+    number: int | None  # of the notebook; None where nothing says which one it is
+    marks: dict[str, Mark]  # exercise -> its mark
+    remarks: list[str]  # on the notebook's cells, a sentence each
+    answer: str = ""  # to the open task, as the student wrote it
+
+
+def _report(path: Path, graded: Graded) -> tuple[dict[str, Any], str]:
     """A notebook's row of the table, and its page of feedback in HTML."""
     student = re.sub(r"(?i)\.ipynb$", "", path.parts[0])
-    title = html.escape(f"Feedback for {student}")
-    lines = [
-        f"{PAGE}<title>{title}</title>",
-        f"<h1>{title}</h1>",
+    marks = graded.marks
+    mistakes = [
+        f"{name}: {mistake}" for name, (_, mistake, _) in marks.items() if mistake
     ]
-    row = dict.fromkeys(COLUMNS, "")
-    mistakes = []
-    for exercise, (mark, mistake, text) in marks.items():
-        lines.append(
-            f"<h2>{exercise}: {mark:g} of {MARK:g}</h2><pre>{html.escape(text)}</pre>"
-        )
-        row[exercise] = mark
-        if mistake:
-            mistakes.append(f"{exercise}: {mistake}")
-    lines += [f"<p>{html.escape(remark)}</p>" for remark in remarks]
+    row = dict.fromkeys(COLUMNS, "") | {
+        name: mark for name, (mark, *_) in marks.items()
+    }
     row |= {
         "student": student,
         "file": path.as_posix(),
-        "notebook": number or "",
+        "notebook": graded.number or "",
         "total": round(sum((mark for mark, _, _ in marks.values()), 0.0), 2),
         "out_of": MARK * len(marks),
-        "remarks": " ".join("; ".join([*mistakes, *remarks]).split())[:2000],
+        "remarks": " ".join("; ".join([*graded.remarks, *mistakes]).split())[:2000],
     }
-    return row, "\n".join(lines).encode("utf-8", "replace").decode()
+    return row, _page(student, graded, row)
 
 
-async def _grade(
-    data: bytes, seconds: float, gigabytes: float
-) -> tuple[int | None, dict[str, Mark], list[str]]:
+def _page(student: str, graded: Graded, row: dict[str, Any]) -> str:
+    """The page of feedback: the total, the remarks, each exercise, and the open task."""
+    title = f"Feedback for {student}"
+    task = OPEN_TASKS.get(str(graded.number))
+    lines = [
+        f"{PAGE}<title>{html.escape(title)}</title>",
+        f"<h1>{html.escape(title)}</h1>",
+    ]
+    if task:
+        lines.append(f"<p>Notebook {html.escape(task['title'])}</p>")
+    lines.append(
+        f"<p><b>{row['total']:g} of {row['out_of']:g} points</b> for the exercises</p>"
+    )
+    lines += [f"<p>{html.escape(_sentence(remark))}</p>" for remark in graded.remarks]
+    for exercise, (mark, _, text) in graded.marks.items():
+        lines.append(
+            f"<h2>{exercise}: {mark:g} of {MARK:g}</h2><pre>{html.escape(text)}</pre>"
+        )
+    if task:
+        lines += _open_task(task, graded.answer)
+    return "\n".join(lines).encode("utf-8", "replace").decode()
+
+
+def _open_task(task: dict[str, Any], answer: str) -> list[str]:
+    """The open task, which a teacher marks: its text, the student's answer, the rubric, room for points."""
+    cells = {
+        "Task": task["task"],
+        "Answer": answer or "(not answered)",
+        "Model answer and rubric": task["rubric"],
+        f"Points of {task['points']}": "",
+    }
+    style = 'style="white-space: pre-wrap; text-align: left; vertical-align: top"'
+    rows = [
+        f"<tr><th {style}>{html.escape(name)}</th><td {style}>{html.escape(text)}</td></tr>"
+        for name, text in cells.items()
+    ]
+    return ["<h2>The open task, marked by hand</h2>", "<table>", *rows, "</table>"]
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
+
+
+async def _grade(data: bytes, name: Path, seconds: float, gigabytes: float) -> Graded:
     """Runs a notebook to its end, or to the first cell that takes too long or ends Python, and checks it.
 
     An exercise whose check does not come to its end there is checked in a kernel of its
-    own, which has run the notebook's imports and definitions alone. It returns the
-    notebook's number, by the functions it defines; exercise -> mark; and remarks on its
-    cells.
+    own, which has run the notebook's imports and definitions alone. The notebook's
+    number is known by the functions it defines, else by the file's name.
     """
+    number = _number_in_name(name)
     try:
-        cells = _code_cells(data)
+        notebook = _notebook(data)
+        cells = _code_cells(notebook)
         number = _which_notebook(cells)
         async with _started(gigabytes) as kernel:
-            remarks = await kernel.run_all(cells, seconds)
+            problems = await kernel.run_all(cells, seconds)
+            remarks = _causes(cells, problems)
+            if kernel.lost:
+                below = "of the cells below it, only imports and definitions were run"
+                remarks.append(below)
             marks = {
-                name: await kernel.check(number, name, seconds)
-                for name in EXERCISES[number]
+                exercise: await kernel.check(number, exercise, seconds)
+                for exercise in EXERCISES[number]
             }
         for exercise, mark in marks.items():
             if mark is not None:
@@ -275,18 +330,94 @@ async def _grade(
                 marks[exercise] = mark or (0.0, problem, problem)
     except Exception as error:  # Whatever it is, the others are graded.
         reason = " ".join(f"not graded: {type(error).__name__}: {error}".split())
-        return None, {}, [reason[:300]]
-    return number, marks, remarks
+        if isinstance(error, DataError):
+            reason = f"not graded: {error}"
+        nothing = dict.fromkeys(EXERCISES.get(number, ()), (0.0, "", "not graded"))
+        return Graded(number, nothing, [reason[:300]])
+    marks = _with_causes(marks, cells, problems)
+    return Graded(number, marks, remarks, _answer(notebook))
 
 
-def _code_cells(data: bytes) -> list[str]:
-    """A notebook's code, but for the cells that nbgrader locks: they check."""
+def _number_in_name(name: Path) -> int | None:
+    """The number that a file's or folder's name begins with, as 05_assignment.ipynb does."""
+    for part in reversed(name.parts):
+        match = re.match(r"0?([1-8])(?!\d)", part)
+        if match:
+            return int(match[1])
+    return None
+
+
+def _defined(cells: Iterable[str]) -> set[str]:
+    """The names that cells define at their top level, read from the text: it need not be proper code."""
+    text = "\n".join(cells)
+    names = re.findall(r"(?m)^(?:async )?(?:def|class) +(\w+)|^(\w+) *=[^=]", text)
+    return {name for pair in names for name in pair if name}
+
+
+def _causes(cells: list[str], problems: dict[int, str]) -> list[str]:
+    """A remark on each problem, the first one first, but for the NameErrors that follow from another.
+
+    `problems` is place of a cell, from 1 -> what went wrong.
+    """
+    remarks = []
+    lost: set[str] = set()  # what failed cells would have defined
+    followers = 0
+    for place, problem in problems.items():
+        missing = re.match(r"NameError: name '(\w+)' is not defined", problem)
+        if missing and missing[1] in lost:
+            followers += 1
+        else:
+            remarks.append(f"code cell {place}: {problem}")
+        lost |= _defined([cells[place - 1]])
+    if followers:
+        more = "1 cell that needs" if followers == 1 else f"{followers} cells that need"
+        remarks.append(f"{more} what failed cells define stopped as well")
+    return remarks
+
+
+def _with_causes(
+    marks: dict[str, Mark], cells: list[str], problems: dict[int, str]
+) -> dict[str, Mark]:
+    """The marks; where a function is missing because its cell failed, with that as its mistake."""
+    caused = dict(marks)
+    for place, problem in problems.items():
+        for name in _defined([cells[place - 1]]) & marks.keys():
+            mark, mistake, _ = marks[name]
+            if mistake.startswith("there is no function"):
+                text = f"its cell, code cell {place}, stops: {problem}"
+                caused[name] = (mark, text, text)
+    for name, (mark, mistake, _) in marks.items():
+        alike = difflib.get_close_matches(name, _defined(cells) - marks.keys(), 1, 0.8)
+        if caused[name][1] == mistake and mistake.startswith("there is no") and alike:
+            text = f"{mistake}; there is one called {alike[0]}"
+            caused[name] = (mark, text, text)
+    return caused
+
+
+def _notebook(data: bytes) -> Any:
+    """The notebook in nbformat 4; DataError where it is none."""
+    if not data.strip():
+        raise DataError("the file is empty: hand it in again")
     try:
-        notebook = nbformat.convert(nbformat.reader.reads(data.decode()), 4)
+        return nbformat.convert(nbformat.reader.reads(data.decode()), 4)
     except Exception:  # nbformat promises no kinds of errors.
         raise DataError(
             "it is no notebook: open it in Jupyter, and save it again"
         ) from None
+
+
+def _answer(notebook: Any) -> str:
+    """The student's text of the open task; empty where it is the blank."""
+    for cell in notebook.cells:
+        name = str(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
+        if name.startswith("answer_"):
+            text = str(cell.source).strip()
+            return "" if text == EMPTY_ANSWER else text
+    return ""
+
+
+def _code_cells(notebook: Any) -> list[str]:
+    """A notebook's code, but for the cells that nbgrader locks: they check."""
     return [
         cell.source
         for cell in notebook.cells
@@ -396,18 +527,15 @@ class Kernel(NotebookClient):
             call = f"_r.setrlimit(_r.{kind}, ({size}, {size}))"
             await self.run(f"import resource as _r; {call}", 60)
 
-    async def run_all(self, cells: Iterable[str], seconds: float) -> list[str]:
-        """Runs cells until the kernel is lost; returns what went wrong in which."""
-        problems = []
+    async def run_all(self, cells: Iterable[str], seconds: float) -> dict[int, str]:
+        """Runs cells until the kernel is lost; returns what went wrong: place, from 1 -> problem."""
+        problems = {}
         for place, code in enumerate(cells, 1):
             problem = await self.run(code, seconds)
             if problem:
-                problems.append(f"code cell {place}: {problem}")
+                problems[place] = problem
             if self.lost:
-                return [
-                    *problems,
-                    "of the cells below it, only imports and definitions were run",
-                ]
+                break
         return problems
 
     async def check(self, number: int, exercise: str, seconds: float) -> Mark | None:
@@ -429,4 +557,6 @@ class Kernel(NotebookClient):
     def _keep_error(self, cell, cell_index, execute_reply) -> None:
         reply = execute_reply["content"]
         text = " ".join(f"{reply['ename']}: {reply['evalue']}".split())
+        # Of a SyntaxError the line alone: the file is one of the kernel's.
+        text = re.sub(r"\([^()]*, line (\d+)\)$", r"(line \1)", text)
         self.problem = text[:300].rstrip(": ")

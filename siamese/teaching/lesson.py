@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
 from siamese.teaching.checks.submission import blank_line
 
 _GUESSES: dict[str, Any] = {}  # name of a guess -> what the learner wrote
+_TRIED: dict[
+    tuple[str, str], list
+] = {}  # (letter, its fault) -> the wrong answers so far
 
 
 class FirstWrite(Exception):
@@ -34,6 +38,31 @@ def compare(name: str, result: Any, why: str) -> None:
     print(
         f"your guess: {'none yet' if value is None else value}\nresult:     {result}\n{why}"
     )
+
+
+def find_faults(
+    answers: Mapping[str, str | None], faults: Mapping[str, tuple[str, str, str, str]]
+) -> None:
+    """Says of each letter whether the learner has found its fault; the answer comes last.
+
+    A first wrong answer gets a hint, another one a stronger hint, a third one the answer.
+
+    Args:
+      answers: letter -> the fault that the learner names.
+      faults: letter -> (the fault, a hint, a stronger hint, why it is this fault).
+    """
+    for letter, (fault, *hints, why) in faults.items():
+        answer = answers.get(letter)
+        if answer == fault:
+            print(f"{letter}: yes, {fault}. {why}")
+            continue
+        tried = _TRIED.setdefault((letter, fault), [])
+        if answer not in tried:
+            tried.append(answer)
+        if len(tried) <= len(hints):
+            print(f"{letter}: not {answer!r}. Hint: {hints[len(tried) - 1]}")
+        else:
+            print(f"{letter}: it is {fault}. {why}")
 
 
 def need(*exercises: Any) -> None:

@@ -49,11 +49,11 @@ def new_picture(width: float = 4.8, height: float = 3.8) -> Iterator[Any]:
 
 
 def plot_losses(history: Mapping[str, Sequence[tuple[float, float]]], margin: float):
-    """Loss curves, four at most, of name -> list of (step, loss a pair); a Matplotlib figure.
+    """Loss curves, four at most, of name -> list of (step, loss per pair); a Matplotlib figure.
 
     A line stands at 2 x margin: the hardest negative's loss when all vectors are equal.
     """
-    with new_picture() as figure:
+    with new_picture(4.8, 4.2) as figure:
         axes = figure.add_subplot()
         axes.set_prop_cycle(
             color=[DARK, LIGHT, GREY, RED], linestyle=["-", "--", "-.", ":"]
@@ -67,17 +67,18 @@ def plot_losses(history: Mapping[str, Sequence[tuple[float, float]]], margin: fl
             linestyle=(0, (1, 3)),
             label="2 × margin: all vectors equal",
         )
-        axes.set(title="Loss", xlabel="step", ylabel="loss a pair")
+        axes.set(title="Loss", xlabel="step", ylabel="loss per pair")
         axes.set_ylim(bottom=0)
-        axes.legend()
+        figure.legend(loc="outside lower center", ncols=2)
     return figure
 
 
 def plot_scores(scores: Any, labels: Any, threshold: float):
-    """Histograms of the scores of duplicates and of the others, each as a share of its own class.
+    """Histograms of the scores of duplicates and of the others; a Matplotlib figure.
 
-    Scores are float [n], labels bool or 0/1 [n]; a line stands at the threshold. A
-    Matplotlib figure.
+    Above each bar is a share of its own class, below it is a number of pairs: where one
+    class is larger than the other, the two panels differ. Scores are float [n], labels
+    bool or 0/1 [n]; a line stands at the threshold.
     """
     scores = np.asarray(scores)
     is_duplicate = np.asarray(labels, bool)
@@ -93,27 +94,28 @@ def plot_scores(scores: Any, labels: Any, threshold: float):
         ("not duplicates", ~is_duplicate, hatched),
         ("duplicates", is_duplicate, filled),
     )
-    with new_picture() as figure:
-        axes = figure.add_subplot()
-        for name, rows, look in classes:
-            axes.hist(
-                scores[rows],
-                edges,
-                weights=rows[rows] / rows.sum(),
-                histtype="stepfilled",
-                linewidth=1.4,
-                label=f"{name} ({rows.sum():,})",
-                **look,
-            )
-        label = f"threshold {threshold:.3f}"
-        axes.axvline(threshold, color="black", linewidth=1.4, label=label)
-        axes.set(
-            title="Scores of both classes",
-            xlabel="similarity",
-            ylabel="share of the class",
-        )
-        axes.margins(y=0.15)
-        axes.legend()
+    with new_picture(4.8, 5.0) as figure:
+        panels = figure.subplots(2, sharex=True)
+        for axes, ylabel in zip(panels, ("share of the class", "pairs")):
+            for name, rows, look in classes:
+                size = rows.sum() if axes is panels[0] else 1
+                axes.hist(
+                    scores[rows],
+                    edges,
+                    weights=rows[rows] / max(size, 1),
+                    histtype="stepfilled",
+                    linewidth=1.4,
+                    label=f"{name} ({rows.sum():,})",
+                    **look,
+                )
+            label = f"threshold {threshold:.3f}"
+            axes.axvline(threshold, color="black", linewidth=1.4, label=label)
+            axes.set(ylabel=ylabel)
+            axes.margins(y=0.15)
+        panels[0].set_title("Scores of both classes")
+        panels[1].set(xlabel="similarity")
+        handles = panels[0].get_legend_handles_labels()
+        figure.legend(*handles, loc="outside lower center", ncols=2)
     return figure
 
 

@@ -110,7 +110,7 @@ def test_notebooks_of_this_repository_files_that_are_none_and_pages(marks):
         ("other", "it defines none of the"),
     ):
         assert (rows[student]["out_of"], rows[student]["notebook"]) == ("0.0", "")
-        assert f"not graded: DataError: {words}" in rows[student]["remarks"]
+        assert f"not graded: {words}" in rows[student]["remarks"]
 
     # A page names the mistakes, and escapes what students wrote.
     page = (marks / "feedback" / "=fails" / "x.html").read_text("utf-8")
@@ -118,6 +118,56 @@ def test_notebooks_of_this_repository_files_that_are_none_and_pages(marks):
     assert "<script>" not in page
     page = (marks / "feedback" / "wrong" / "x.html").read_text("utf-8")
     assert "✗ accuracy_at" in page and "expected:" in page
+
+
+@slow
+def test_the_cause_comes_first_and_alone_and_the_page_has_what_a_teacher_needs(
+    tmp_path,
+):
+    top = tmp_path / "in"
+    broken = SECOND.replace("def best_threshold(scores", "def best_threshold(scores]")
+    uses = ["print(best_threshold([1], [1]))", "best_threshold", "accuracy_at"]
+    hand_in(top / "ann" / "04_evaluation.ipynb", FIRST, broken, *uses)
+    renamed = SECOND.replace("def best_threshold", "def best_thresholds")
+    hand_in(top / "bob" / "mine.ipynb", FIRST, renamed)
+    path = top / "cem" / "05_assignment.ipynb"
+    path.parent.mkdir()
+    path.touch()
+    source = ROOT / "notebooks" / "student" / "01_cosine_and_triplet.ipynb"
+    notebook = nbformat.read(source, as_version=4)
+    answer = next(cell for cell in notebook.cells if cell.id.startswith("answer-"))
+    answer.source = "It is <b>lazy</b>."
+    notebook.cells = [cell for cell in notebook.cells if cell.cell_type == "markdown"]
+    notebook.cells.append(nbformat.v4.new_code_cell("cosine_similarity = None"))
+    (top / "dee").mkdir()
+    nbformat.write(notebook, top / "dee" / "x.ipynb")
+    wrong = "def accuracy_at(scores, labels, t):\n    return 0.123 + 0 * (scores @ labels + t)"
+    hand_in(top / "eve" / "x.ipynb", wrong, SECOND)
+    grade_class(top, tmp_path / "out", jobs=2)
+    rows = rows_of(tmp_path / "out")
+
+    remarks = rows["ann"]["remarks"]
+    assert remarks.startswith("code cell 3: SyntaxError: ")
+    assert "NameError" not in remarks
+    assert "2 cells that need what failed cells define stopped as well" in remarks
+    assert "best_threshold: its cell, code cell 3, stops: SyntaxError" in remarks
+    assert "there is one called best_thresholds" in rows["bob"]["remarks"]
+    row = rows["cem"]
+    assert row["remarks"] == "not graded: the file is empty: hand it in again"
+    assert (row["notebook"], row["total"], row["out_of"]) == ("5", "0.0", "60.0")
+    assert "the result is 0.123, and " in rows["eve"]["remarks"]
+    assert {row["open_task"] for row in rows.values()} == {""}
+
+    page = (tmp_path / "out" / "feedback" / "ann" / "04_evaluation.html").read_text(
+        "utf-8"
+    )
+    assert "Notebook 4. How good is it?" in page
+    assert "<b>10 of 20 points</b>" in page
+    page = (tmp_path / "out" / "feedback" / "dee" / "x.html").read_text("utf-8")
+    assert "A lazy network gives *every* question" in page  # the task
+    assert "It is &lt;b&gt;lazy&lt;/b&gt;." in page  # the answer
+    assert "*Rubric, 1 point each:" in page
+    assert "Points of 3" in page
 
 
 @slow

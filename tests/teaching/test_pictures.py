@@ -26,8 +26,13 @@ def test_curves_and_histograms_hold_their_numbers_and_leave_the_settings():
     assert lines["training"].tolist() == [[1, 0.5], [2, 0.3]]
     assert lines["2 × margin: all vectors equal"][:, 1].tolist() == [0.5, 0.5]
     figure = plot_scores([0.1, 0.2, 0.9], [0, 0, 1], threshold=0.7)
-    names = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
     assert names == ["not duplicates (2)", "duplicates (1)", "threshold 0.700"]
+    tops = [
+        [patch.get_path().vertices[:, 1].max() for patch in axes.patches]
+        for axes in figure.axes
+    ]
+    assert tops == [[0.5, 1.0], [1.0, 1.0]]  # shares above, pairs below
     assert dict(plt.rcParams) == before and not plt.get_fignums()
 
 

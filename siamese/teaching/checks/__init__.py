@@ -7,6 +7,7 @@ failed tries or hints.
 """
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -88,9 +89,22 @@ def write_result(number: int, exercise: str, path: str) -> None:
         score = EXERCISES[number][exercise].score(function)
         mistake = ""
         if score.failures:
-            mistake = score.failures[0].hint or score.failures[0].actual
+            mistake = score.failures[0].hint or _in_words(score.failures[0])
         result = [score.points, mistake, str(score)]
     Path(path).write_text(json.dumps(result), encoding="utf-8")
+
+
+def _in_words(failure: Failure) -> str:
+    """A failure without a hint as a sentence."""
+    if not failure.expected or failure.case == "is it written?":
+        return failure.actual
+    actual = " ".join(failure.actual.split())
+    if re.match(r"\w+(Error|Exception|Exit)\b", actual):
+        return f"the case '{failure.case}' stops with {actual}"
+    expected = " ".join(failure.expected.split())
+    return (
+        f"in the case '{failure.case}' the result is {actual}, and {expected} is right"
+    )
 
 
 __all__ = ["EXERCISES", "MARK", "OUT_OF", "Failure", "Score", "hint", "solution"]

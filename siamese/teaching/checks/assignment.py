@@ -7,6 +7,8 @@ import inspect
 import io
 import itertools
 import random
+import re
+import sys
 from collections import defaultdict
 
 import numpy as np
@@ -21,14 +23,40 @@ from .tables import solutions
 data_generator = solutions()["data_generator"]
 word_tokenize = solutions()["word_tokenize"]
 _Q1 = [[11, 12, 13], [21], [31, 32], [41, 42, 43, 44], [51, 52]]
-_Q2 = [[11, 15], [21, 22, 23], [31], [42, 41], [51, 52, 53, 54, 55]]
+_Q2 = [[11, 15], [21, 22, 23, 24, 25], [31], [42, 41], [51, 52, 53, 54, 55, 56]]
+_READS = 5000  # more questions than any case needs between two batches
+
+
+class _Counted(list):
+    """Questions that notice when one after the other is read and no batch comes."""
+
+    reads = 0  # since the last batch, of all such lists
+
+    def __getitem__(self, place):
+        _Counted.reads += 1
+        if _Counted.reads > _READS:
+            _Counted.reads = 0
+            names = sys._getframe(1).f_locals
+            grown = [name for name, value in names.items() if _is_long(value)]
+            hint = "look at the condition for a full batch: is it ever true?"
+            if grown:
+                hint = (
+                    f"{grown[0]} grows and grows: a new batch begins with empty lists"
+                )
+            raise Fault(f"{_READS:,} questions were read, and no batch came", hint)
+        return super().__getitem__(place)
+
+
+def _is_long(value) -> bool:
+    return isinstance(value, list) and len(value) > _READS / 4
 
 
 def _drawn(fn, *arguments, count=4, seed=34, **options) -> list[tuple]:
     """The first batches, of arrays of whole numbers."""
     random.seed(seed)
     np.random.seed(seed)
-    generator = fn(_Q1, _Q2, *arguments, **options)
+    _Counted.reads = 0
+    generator = fn(_Counted(_Q1), _Counted(_Q2), *arguments, **options)
     what = "None" if generator is None else f"a {type(generator).__name__}"
     is_generator = np.iterable(generator) and not isinstance(
         generator, (tuple, list, np.ndarray)
@@ -41,6 +69,7 @@ def _drawn(fn, *arguments, count=4, seed=34, **options) -> list[tuple]:
     drawn = []
     copies = []
     for batch in itertools.islice(generator, count):
+        _Counted.reads = 0
         pair = isinstance(batch, (tuple, list)) and len(batch) == 2
         hint = "yield both sides, two arrays (q1, q2)"
         require(pair, f"a {type(batch).__name__} as batch", hint)
@@ -65,12 +94,20 @@ def _whole_numbers(side) -> np.ndarray:
 
 
 def _passes(fn):
-    """What the first batches of all five pairs show."""
+    """What the batches of all five pairs show, and those of one pair."""
     for q1, _ in _drawn(fn, 5, count=6):
         pairs = (q1[:, 0] // 10).tolist()
         hint = "shuffle the order of the pairs; do not draw pairs at random"
         each_once = len(q1) != 5 or sorted(pairs) == [1, 2, 3, 4, 5]
         require(each_once, f"pairs {', '.join(map(str, pairs))} in one pass", hint)
+    pairs = [q1[0, 0] // 10 for q1, _ in _drawn(fn, 1, count=30)]
+    hint = (
+        "shuffle once a pass, when all its pairs were used, and not before each batch"
+    )
+    for start in range(0, 30, 5):
+        one_pass = pairs[start : start + 5]
+        shown = f"pairs {', '.join(map(str, one_pass))} in batches of one"
+        require(sorted(one_pass) == [1, 2, 3, 4, 5], shown, hint)
     return "pairs 1 to 5 in each pass"
 
 
@@ -109,6 +146,7 @@ check_data_generator = Exercise(
         Case("random.seed(34) gives the course's order", (_drawn, 2), {"count": 12, "shuffle": True}),
     ],
     observe=lambda fn, show, *arguments, **options: show(fn, *arguments, **options),
+    nearest=True,
 )  # fmt: skip
 
 # ---- A model and a generator that are passed ----
@@ -153,15 +191,20 @@ def _share(fn, n, batch_size, threshold, labels=int, pad=1):
     draw = np.random.default_rng(5)
     q1 = _questions(draw, n)
     q2 = _questions(draw, n)
-    if n > 2:  # Two dot products of exactly 0.5.
+    if n > 3:  # Three dot products of exactly 0.5.
         q1[1][0] = 2
         q2[1][0] = 3
         q1[2][0] = 3
         q2[2][0] = 2
+        q1[3][0] = 2
+        q2[3][0] = 3
     first = _DIRECTIONS[[question[0] for question in q1]]
     second = _DIRECTIONS[[question[0] for question in q2]]
     y = (first * second).sum(axis=1) > 0.45
     y[::4] = ~y[::4]  # A model that is sometimes wrong.
+    if n > 3:  # Of the three pairs at 0.5 two are duplicates.
+        y[2] = False
+        y[5] = ~y[5]
 
     def model(questions):
         return tuple(_DIRECTIONS[side[:, 0]] for side in _sides(questions))
@@ -303,6 +346,13 @@ def _answered(fn, *arguments, printed=False, **options):
     return "printed with verbose alone"
 
 
+def _without_default(sentence: str, code: str) -> str:
+    """An id of None, of vocab.get(word), goes lost on the way to the model like a word left out."""
+    if sentence.startswith("an unknown word") and re.search(r"\.get\(\w+\)", code):
+        return "vocab.get(word) gives None for an unknown word: its id is 0"
+    return sentence
+
+
 def _vectors(first, second):
     return {"vectors": (_DIRECTIONS[[first]], _DIRECTIONS[[second]])}
 
@@ -310,7 +360,7 @@ def _vectors(first, second):
 check_predict = Exercise(
     "predict",
     [
-        Case("two questions alike", ("How old are you?", "How old are you ?", 0.7)),
+        Case("two questions alike", ("How old are you?", "How old are you ?", 0.1)),
         Case("two questions about other things", ("What is your age?", "Why Cats", 0.7)),
         Case("a low threshold", ("What is your age?", "Is it cold?", 0.1)),
         Case("a high threshold", ("How old are you?", "How old are Cats?", 0.9)),
@@ -328,4 +378,5 @@ check_predict = Exercise(
         Case("opposite vectors", ("Is it", "Is cold", 0.5), _vectors(2, 5)),
     ],
     observe=_answered,
+    reread=_without_default,
 )  # fmt: skip

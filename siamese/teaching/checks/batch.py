@@ -20,16 +20,31 @@ check_cosine_similarity = Exercise(
     ],
 )  # fmt: skip
 
+
+def _triplets(fn, s_ap, s_an, margin) -> np.ndarray:
+    """The loss; of several triplets at once, or one by one where the function takes numbers alone."""
+    if np.ndim(s_ap) == 0:
+        return call(fn, s_ap, s_an, margin)
+    singly = [
+        float(call(fn, *pair, margin)) for pair in zip(s_ap.tolist(), s_an.tolist())
+    ]
+    try:
+        return call(fn, s_ap, s_an, margin)
+    except ValueError:  # Python's max asks for one truth value.
+        return np.array(singly)
+
+
 check_triplet_loss = Exercise(
     "triplet_loss",
     [
         Case("a negative too near", (0.6, 0.5, 0.25)),
-        Case("a negative nearer than the positive", (0.1, 0.8, 0.3)),
+        Case("three triplets at once", (np.array([0.1, 0.2, -0.3]), np.array([0.8, 0.9, 0.5]), 0.5)),
         Case("a triplet that is right", (0.9, -0.4, 0.25)),
         Case("all vectors equal", (1.0, 1.0, 0.2)),
         Case("no margin", (0.3, 0.7, 0.0)),
         Case("cosines below 0", (-0.5, -0.7, 0.5)),
     ],
+    observe=_triplets,
 )  # fmt: skip
 
 # ---- The negatives of a row ----
@@ -39,6 +54,10 @@ HAND_MADE = np.array(
     [[0.9, -0.8, 0.3, -0.5], [-0.4, 0.5, 0.1, -0.1], [0.3, 0.1, -0.4, -0.8], [-0.5, -0.2, -0.7, 0.5]]
 )  # fmt: skip
 WELL_APART = 1.2 * np.eye(4) - 0.3
+
+
+# The positive of row 0 lies below all its negatives, which are 2 above it less one tenth.
+FAR_BELOW = np.array([[-0.9, 0.9, 0.8], [0.1, 0.3, 0.1], [0.2, 0.1, 0.4]])
 
 
 def random_scores(batch: int, seed: int) -> np.ndarray:
@@ -60,11 +79,14 @@ check_mean_negative = Exercise(
 
 
 def _closest(fn, scores) -> np.ndarray:
-    """The result; where nothing is allowed, any value below -1 is as good as the solution's."""
+    """The result; where nothing is allowed, any value that costs nothing is as good as -2.
+
+    That is below -1.25: with the margin 0.25 it costs nothing beside a positive of -1.
+    """
     closest = call(fn, scores)
     right = call(solutions()["closest_negative"], scores)
     if closest.shape == right.shape:
-        closest = np.where((closest < -1) & (right < -1), right, closest)
+        closest = np.where((closest < -1.25) & (right < -1), right, closest)
     return closest
 
 
@@ -79,6 +101,7 @@ check_closest_negative = Exercise(
              (np.where(np.eye(4), -0.5, np.abs(random_scores(4, 5))),)),
         Case("a batch of two", (random_scores(2, 6),)),
         Case("a batch of nine", (random_scores(9, 7),)),
+        Case("a positive of -0.9 below negatives of 0.9 and 0.8", (FAR_BELOW,)),
         Case("a negative equal to the positive",
              (np.array([[0.2, 0.2, -0.3], [-0.4, 0.6, -0.1], [0.0, 0.4, 0.4]]),)),
     ],

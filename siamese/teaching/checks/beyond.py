@@ -43,8 +43,11 @@ check_count_false_negatives = Exercise(
 def _name(fn, *arguments) -> str:
     """The answer as text."""
     answer = fn(*arguments)
+    names = arguments[2]
     if answer is None:
         return "None"
+    if isinstance(answer, str) and answer not in ("None", *names):
+        return "a text that is no name"
     if isinstance(answer, str):
         return "None in quotes" if answer == "None" else str(answer)
     if isinstance(answer, (int, float, np.number)) and not isinstance(answer, bool):

@@ -26,7 +26,7 @@ import numpy as np
 from siamese.system.process import TooSlow, keeping_generators, limited
 
 from . import tables
-from .results import Fault, numbers, same, show
+from .results import Fault, numbers, same, show, shown_apart
 from .submission import Learner, NotWritten, Watched, describe_error
 
 MARK = 10.0  # the best mark of an exercise
@@ -133,6 +133,11 @@ class Exercise:
     # The most that all cases may take: JAX compiles each operation.
     seconds: float = 30.0
     stays: bool = True  # whether the arguments must stay as they are; a case of its own
+    # Which of several right answers a wrong one is compared with: the nearest one, or
+    # the first, the notebook's own, so that no number contradicts the notebook.
+    nearest: bool = False
+    # (sentence, the learner's code) -> the sentence, where the results alone do not say.
+    reread: Callable[[str, str], str] = lambda sentence, code: sentence
 
     def __post_init__(self):
         self.hints = tables.hints(self.name)
@@ -221,12 +226,16 @@ class Exercise:
             if "broadcast" in key:
                 key = "broadcast"
             text = describe_error(error, getattr(fn, "file", ""))
-            return Fault(text, self._error_hint(text), key)
+            return Fault(text, self._error_hint(text, getattr(fn, "text", "")), key)
 
-    def _error_hint(self, text: str) -> str:
+    def _error_hint(self, text: str, code: str = "") -> str:
         if re.match(r"TypeError.*argument", text) and f"{self.name}(" in text:
             return f"the exercise asks for {self.signature}"
-        return next((words for part, words in self.errors if re.search(part, text)), "")
+        for pattern, words in self.errors:
+            part, _, of_code = pattern.partition(" ~~ ")
+            if re.search(part, text) and re.search(of_code, code):
+                return words
+        return ""
 
     # ---- Judging ----
 
@@ -248,12 +257,13 @@ class Exercise:
     def _judged(self, learner: Learner) -> tuple[list[Failure], str]:
         """The failures, and the name of the answer; NotWritten for a blank, if the first case fails."""
         results = self._results(learner)
-        # Of several right answers the one that the results come nearest to.
         trials = {}  # name of the answer -> numbers of the cases that fail by it
         for name, form in self.answers.items():
             pairs = zip(results, self.expected(form))
             trials[name] = [i for i, pair in enumerate(pairs) if not same(*pair)]
         answer = min(trials, key=lambda name: len(trials[name]))
+        if trials[answer] and not self.nearest:
+            answer = next(iter(trials))
         expected = self.expected(self.answers[answer])
         wrong = trials[answer]
 
@@ -268,8 +278,7 @@ class Exercise:
         hint = self._mistake(results, wrong, learner) if wrong else ""
         failures = []
         for i in wrong:
-            right = show(expected[i], results[i])
-            result = show(results[i], expected[i])
+            right, result = shown_apart(expected[i], results[i])
             failures.append(
                 Failure(self.table[i].name, right, result, "" if failures else hint)
             )
@@ -303,13 +312,26 @@ class Exercise:
         """The sentence of the learner's mistake; empty where none fits."""
         rights = [self.expected(form) for form in self.answers.values()]
         order = sorted(range(len(results)), key=lambda i: i not in wrong)
-        # A later case that explains itself, such as nothing printed, may be a mistake
-        # of its own.
-        explained = {i for i in wrong[1:] if getattr(results[i], "hint", "")}
         late = {i for i in order if getattr(results[i], "key", "") == "TooSlow"}
-        order = [i for i in order if i not in explained | late]
-        if 2 * len(order) < len(results) or order[0] not in wrong:
-            return self._apparent(results, rights, wrong, learner)
+        order = [i for i in order if i not in late]
+        # First all cases. Then without the later ones that explain themselves, such as
+        # nothing printed: they may be a mistake of their own.
+        explained = {i for i in wrong[1:] if getattr(results[i], "hint", "")}
+        few = [i for i in order if i not in explained]
+        fitting = self._fitting(results, rights, wrong, learner, order)
+        if not fitting and explained and 2 * len(few) >= len(results):
+            fitting = self._fitting(results, rights, wrong, learner, few)
+        if fitting:
+            return self.reread(fitting, learner.text)
+        return self._apparent(results, rights, wrong, learner)
+
+    def _fitting(self, results, rights, wrong, learner, order: list[int]) -> str:
+        """The sentence of a mistake with the learner's results of the cases `order`; empty for none."""
+        if not order or order[0] not in wrong:
+            return ""
+        faults = [results[i] for i in order if isinstance(results[i], Fault)]
+        if len(faults) == len(order) and faults[0].hint:  # They explain themselves.
+            return ""
 
         def alike(result_of: Callable[[int], Any]) -> bool:
             for i in order:
@@ -333,16 +355,24 @@ class Exercise:
         for right, (sentence, slip) in itertools.product(rights, _slips()):
             if alike(lambda i, right=right, slip=slip: _slipped(slip, right[i])):
                 return sentence
-        return self._apparent(results, rights, wrong, learner)
+        return ""
 
     def _apparent(self, results, rights, wrong, learner) -> str:
         """What the results show by themselves."""
         first = results[wrong[0]]
+        unused = sorted(learner.unused - {"mode", "verbose"})
+        outside = learner.notebook_variables()
+        if isinstance(first, Fault):
+            outside = [name for name in outside if name.lower() in self.arguments]
+        if outside:
+            argument = "use the function's arguments"
+            if unused:
+                argument = f"it never uses its argument {unused[0]}"
+            return f"{outside[0]} is a variable of the notebook: {argument}"
         if isinstance(first, Fault):
             return first.hint
-        unused = sorted(learner.unused - {"mode", "verbose"})
         if unused and learner.changed() is None:
-            return f"it never uses its argument {unused[0]}: is a variable of the notebook used?"
+            return f"it never uses its argument {unused[0]}"
         arrays = [results[i] for i in wrong if isinstance(results[i], np.ndarray)]
         if not all(np.isfinite(array).all() for array in arrays):
             return "there is nan or inf in the result: look for a division by zero, or 0 * inf"

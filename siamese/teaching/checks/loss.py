@@ -2,15 +2,49 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from functools import lru_cache
 
 import numpy as np
 
-from .batch import HAND_MADE, WELL_APART, random_scores
+from .batch import FAR_BELOW, HAND_MADE, WELL_APART, random_scores
 from .engine import Case, Exercise, call
 from .results import require
 from .submission import Learner
+
+
+def _reread(sentence: str, code: str) -> str:
+    """Which mistake it is where the masked negative's term is 0 in every row.
+
+    It is 0 without its margin, it is 0 where the mask takes the margin off, and it may
+    be missing: the results are the same.
+    """
+    if not sentence.startswith("only the mean negative"):
+        return sentence
+    nodes = list(ast.walk(ast.parse(code or "pass")))
+    compared = [node for node in nodes if isinstance(node, ast.Compare)]
+    if any(_is_margin(part) for node in compared for part in ast.walk(node)):
+        return "the mask compares with the positive itself: the margin belongs to the hinge"
+    used = [node for node in nodes if isinstance(node, ast.BinOp)]
+    margins = [
+        side for node in used for side in (node.left, node.right) if _is_margin(side)
+    ]
+    differences = [
+        node
+        for node in used
+        if isinstance(node.op, ast.Sub) and not isinstance(node.right, ast.Constant)
+    ]
+    if len(margins) == 1 < len(differences):
+        return "the closest negative's term: the margin is missing"
+    return sentence
+
+
+def _is_margin(node: ast.AST) -> bool:
+    if isinstance(node, ast.Constant):
+        return node.value == 0.25
+    return isinstance(node, ast.Name) and "margin" in node.id
+
 
 check_modified_loss = Exercise(
     "modified_loss",
@@ -23,7 +57,9 @@ check_modified_loss = Exercise(
         Case("all negatives far below 0", (WELL_APART,)),
         Case("a batch of two", (random_scores(2, 6),)),
         Case("a batch of nine", (random_scores(9, 7),)),
+        Case("a positive of -0.9 below negatives of 0.9 and 0.8", (FAR_BELOW,)),
     ],
+    reread=_reread,
 )
 
 # ---- TripletLossFn and symmetric_loss ----
@@ -112,14 +148,15 @@ _CASES = [
     Case(
         "negatives far below 0, and positives too", _from_scores(-0.6 - 0.1 * np.eye(2))
     ),
+    Case("a positive of -0.9 below negatives of 0.9 and 0.8", _from_scores(FAR_BELOW)),
     Case("a batch of seven, compiled", _SEVEN, {"how": "compiled"}),
     Case("its gradient", _SEVEN, {"how": "slope"}),
 ]
-check_triplet_loss_fn = Exercise("TripletLossFn", _CASES, observe=_loss)
+check_triplet_loss_fn = Exercise("TripletLossFn", _CASES, observe=_loss, reread=_reread)
 _LATER, _EARLIER, *_ = map(
     check_triplet_loss_fn.function, check_triplet_loss_fn.answers.values()
 )
 _EDITIONS = {"edition2023": _LATER, "edition2022": _EARLIER}
 check_symmetric_loss = Exercise(
-    "symmetric_loss", _CASES, scope=_EDITIONS, observe=_loss
+    "symmetric_loss", _CASES, scope=_EDITIONS, observe=_loss, reread=_reread
 )

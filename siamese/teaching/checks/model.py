@@ -193,7 +193,11 @@ def _assignment_fact(fn, name):
         require(text == _ARGUMENTS, text, hint)
         return text
     if name == "the printed model":
-        return " ".join(str(_built(fn, vocab_size=11, d_model=6)).split())
+        model = _built(fn, vocab_size=11, d_model=6)
+        printed = " ".join(str(model).split())
+        hint = "the model is tl.Parallel itself: no tl.Serial around it"
+        require(model.name != "Serial" or len(model.sublayers) > 1, printed, hint)
+        return printed
     if name == "mode='predict'":
         return re.sub(r".*?LSTM\S* (\S+).*", r"the LSTM's mode: \1", _structure(fn))
     return _facts(fn)[name]
@@ -306,6 +310,9 @@ _FACTS = (
     "output_dir",
     "the learning rate at steps 1, 100, 400, 1600 and 6400",
 )
+# An error names the functions as the exercise does.
+_small_model.__qualname__ = "Siamese"
+_small_loss.__qualname__ = "TripletLoss"
 check_train_model = Exercise(
     "train_model",
     [Case(name, (name,)) for name in _FACTS],

@@ -76,5 +76,24 @@ def show(value: Any, beside: Any = None) -> str:
     return text
 
 
+def shown_apart(expected: Any, result: Any) -> tuple[str, str]:
+    """Both in a few words; of two lists of batches the first batch that differs alone."""
+    if isinstance(expected, list) and isinstance(result, list):
+        for number, pair in enumerate(zip(expected, result), 1):
+            if not same(*pair):
+                return tuple(f"batch {number}: {_sides(batch)}" for batch in pair)
+    if isinstance(expected, list) and expected and isinstance(expected[0], tuple):
+        first = f"{len(expected)} batches, the first of them\n{_sides(expected[0])}"
+        return first, show(result)
+    return show(expected, result), show(result, expected)
+
+
+def _sides(batch: Any) -> str:
+    """Each array of a batch on a line of its own."""
+    if not isinstance(batch, tuple):
+        return show(batch)
+    return "\n".join(" ".join(np.array2string(side).split()) for side in batch)
+
+
 def _short(text: str, most: int = 200) -> str:
     return text if len(text) <= most else text[:most] + " ..."

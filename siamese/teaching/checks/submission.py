@@ -61,6 +61,15 @@ class Learner(Watched):
         # Names of arguments that it does not read.
         self.unused = _unused(code) if code else set()
         self.file = code.co_filename if code else ""  # where its lines stand
+        self.text = code_of(fn)  # without docstring and comments
+
+    def notebook_variables(self) -> list[str]:
+        """Names of the notebook's lists, arrays, tables and numbers that the function reads."""
+        code = getattr(self.fn, "__code__", None)
+        scope = getattr(self.fn, "__globals__", {})
+        kinds = (list, tuple, dict, np.ndarray, int, float)
+        names = _names(code) if code else []
+        return [name for name in names if isinstance(scope.get(name), kinds)]
 
     def blank(self, stopped: bool, nothing: bool) -> str:
         """What shows that the learner's code is missing; empty where nothing does.
@@ -75,7 +84,7 @@ class Learner(Watched):
         returns = re.search(
             r"\breturn (?!None\b)|\byield\b|\blambda\b", source_of(self.fn)
         )
-        if nothing and not returns:
+        if nothing and source_of(self.fn) and not returns:
             return "it returned None; is `return` missing?"
         return ""
 
@@ -86,6 +95,26 @@ def source_of(fn: Callable) -> str:
         return textwrap.dedent(inspect.getsource(fn))
     except (OSError, TypeError):
         return ""
+
+
+def code_of(fn: Callable) -> str:
+    """The text of a function without its docstring and comments; empty where there is none."""
+    try:
+        tree = ast.parse(source_of(fn))
+    except SyntaxError:  # a lambda inside a call
+        return ""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+    return ast.unparse(tree)
+
+
+def _names(code) -> list[str]:
+    """Names that the code, and the functions in it, look up outside."""
+    inner = [const for const in code.co_consts if inspect.iscode(const)]
+    steps = dis.get_instructions(code)
+    names = [step.argval for step in steps if step.opname == "LOAD_GLOBAL"]
+    return [*names, *(name for part in inner for name in _names(part))]
 
 
 def _unused(code) -> set[str]:
