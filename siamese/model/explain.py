@@ -2,37 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-import re
 from typing import Any, NamedTuple
 
 from siamese.errors import DataError
 from siamese.model.detector import DuplicateDetector
-from siamese.text.cleaning import cleaned, normalized, straightened
+from siamese.model.near_misses import differences_of
 from siamese.text.display import harmless, rounded
 from siamese.text.lists import text_list
 from siamese.text.tokenizer import LONGEST, MAX_TOKENS
-
-_NUMBER = re.compile(r"\d++(?:[.,:]\d++)*+")
-_COUNTS = {"two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7"}
-_BARE = re.compile(
-    r"\b(are|ca|could|did|do|does|had|has|have|is|should|was|were|wo|would)nt\b"
-)
-# Two words or numbers on either side of a word of direction.
-_DIRECTION = re.compile(
-    r"(?<![\w.])(\.*+\w++(?:\.++\w++)*+)(?=\s++(from|into|to|vs\.?|versus)\s++"
-    r"(?:(?:an?|my|the)\s++)?(\.*+\w++(?:\.++\w++)*+))"
-)
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")  # 1,000 is 1000
-_WORD = re.compile(r"[^\W\d_][\w']*")
-_NEGATION = re.compile(
-    r"no|not|never|none|nothing|nobody|neither|nor|cannot|without|\w+n't"
-)
-# A word with a capital after another word, but "I"; or with two capitals; or with a
-# digit.
-_NAME = re.compile(
-    r"(?<=[\w,;:)'] )(?!I\b)[A-Z][\w']*|\b[A-Z]\w*[A-Z][\w']*|\b[^\W\d_]\w*\d[\w']*"
-)
 
 
 class WordEffect(NamedTuple):
@@ -114,44 +91,17 @@ def explain(detector: DuplicateDetector, question1: str, question2: str) -> Expl
 
 
 def differences(question1: str, question2: str) -> list[str]:
-    """What two texts differ in that a cosine hardly sees: numbers, negations, capitalised words, direction.
+    """What two texts differ in that a cosine hardly sees: numbers, names, negations, opposites, order.
 
-    The order of capitalised words counts, too: "CSV to JSON" is not "JSON to CSV". A
-    text's first word counts where it has two capitals. A word with a digit, such as
-    h264, is like one with capitals. The order of other words, and of numbers, counts on
-    both sides of from, into, to and versus.
+    They are told from the units that the near-miss check compares, kinds and all (see
+    `siamese.model.near_misses`): "80" is "eighty", "1,000 mg" is "1 g", and a
+    question's own "isn't" is no negation. Other words that differ are not listed.
 
     Example:
       >>> differences("How do I turn CSV into JSON?", "How do I turn JSON into CSV?")
-      ['csv json / json csv']
-      >>> differences("Is it safe?", "Isn't it safe at 30 degrees?")
-      ['- / 30', "- / isn't"]
+      ['CSV JSON / JSON CSV']
+      >>> differences("Is it safe?", "Is it not safe at 30 degrees?")
+      ['- / 30 degrees', '- / not']
     """
-    numbers, negations, words, ways, names = zip(*map(_parts, (question1, question2)))
-    known = names[0] | names[1]
-    named = [[word for word in some if word in known] for some in words]
-    sides = (numbers, negations, named, _turned(*ways, known))
-    shown = [[" ".join(side) or "-" for side in pair] for pair in sides]
-    return [" / ".join(pair) for pair in shown if pair[0] != pair[1]]
-
-
-@functools.lru_cache(1 << 14)  # A text stands in many pairs.
-def _parts(text: str) -> tuple[list[str], list[str], list[str], list[tuple], set[str]]:
-    """A text's numbers, negations, words, words beside those of direction, and names."""
-    text = _THOUSANDS.sub("", straightened(normalized(cleaned(text), "NFKC"))).replace(
-        "`", "'"
-    )
-    words = _WORD.findall(_BARE.sub(r"\1n't", text.lower()))
-    negations = sorted(filter(_NEGATION.fullmatch, words))
-    names = {word.lower() for word in _NAME.findall(text)}
-    numbers = sorted(
-        _NUMBER.findall(text) + [_COUNTS[word] for word in words if word in _COUNTS]
-    )
-    return numbers, negations, words, _DIRECTION.findall(text.lower()), names
-
-
-def _turned(one: list[tuple], other: list[tuple], names: set[str]) -> list[list[str]]:
-    """The words of `_DIRECTION` of two texts that stand the other way round in the other text."""
-    turned = {(last, word, first) for first, word, last in other}
-    ways = [way for way in one if way in turned and not names.issuperset(way[::2])]
-    return [[" ".join(way) for way in ways], [" ".join(way[::-1]) for way in ways]]
+    found = differences_of(question1, question2)
+    return [str(difference) for difference in found if difference.kind != "noun"]

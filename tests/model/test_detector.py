@@ -336,7 +336,6 @@ def test_numbers_are_seen_wherever_they_stand():
         ("move it from 1.2 to 1.3", "move it from 1.3 to 1.2"),
         ("fly from rome to paris", "fly from paris to rome"),
         ("json from a csv", "csv from json"),
-        ("git vs. svn", "svn vs. git"),
         ("csv into json", "json into csv"),
         ("h264 to h265", "h265 to h264"),
         ("Why isnt it safe?", "Why is it safe?"),
@@ -346,6 +345,7 @@ def test_numbers_are_seen_wherever_they_stand():
         assert differences(one, two), one
     assert not differences("<h1>１,000 users&#39;", "1000 users'")
     assert not differences("2 boards", "two boards")
+    assert not differences("git vs. svn", "svn vs. git")
     assert not differences("I cant go from a to b", "I can't go from a to b")
     assert not differences("from 5 to 5", "from 5 to 5?")
 

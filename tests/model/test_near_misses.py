@@ -1,24 +1,198 @@
 """The near-miss check: questions that share most of their words and ask something else."""
 
 import csv
+import json
+import sys
 from collections import Counter
+from hashlib import sha256
 from pathlib import Path
 
-from siamese import embedded_corpus
-from siamese.corpus import handwritten_questions
+import numpy as np
+import pytest
 
-BY_HAND = Path(__file__).parents[2] / "benchmarks" / "by_hand"
+import siamese.corpus
+from siamese import ArgumentError, DuplicateDetector, QuestionPairs, embedded_corpus
+from siamese.corpus import handwritten_questions
+from siamese.model import near_misses
+from siamese.model.explain import differences
+from siamese.model.near_misses import (
+    FEATURES,
+    KINDS,
+    MOST_UNITS,
+    NearMissCheck,
+    features,
+)
+
+ROOT = Path(__file__).parents[2]
+BY_HAND = ROOT / "benchmarks" / "by_hand"
+WEIGHTS = Path(near_misses.__file__).with_suffix(".npz")
+CHECK = NearMissCheck.shipped()
+# Two texts, the kind in which they differ, and whether the encoder hardly sees it.
+NEAR = (
+    ("How do I install Node 18?", "How do I install Node 20?", "number"),
+    ("Can I get a refund of $5?", "Can I get a refund of €5?", "number"),
+    ("Is the library open on Friday?", "Is the library open on Sunday?", "date"),
+    ("Can I log in with a code?", "Can I log in without a code?", "negation"),
+    ("How do I go from Bern to Basel?", "How do I go from Basel to Bern?", "direction"),
+    ("How do I enable cookies?", "How do I disable cookies?", "verb"),
+    ("Who was the first pope?", "Who was the last pope?", "scope"),
+    ("When was the tower built?", "Why was the tower built?", "question word"),
+    ("How do I reset my iPhone?", "How do I reset my iPad?", "name"),
+)
+SAME = (
+    ("How do I share a file with two people?", "How do I share a file with 2 people?"),
+    ("Is 1,500 g of rice enough?", "Is 1.5 kg of rice enough?"),
+    ("Is it safe to eat raw eggs?", "Isn't it safe to eat raw eggs?"),
+    ("In Excel, how do I freeze a row?", "How do I freeze a row in Excel?"),
+    ("Is Rome or Milan larger?", "Is Milan or Rome larger?"),
+)
 
 
 def by_hand(name: str) -> list[dict[str, str]]:
     return list(csv.DictReader((BY_HAND / name).read_text("utf-8").splitlines()))
 
 
+def texts_by_hand() -> set[str]:
+    rows = [*by_hand("near_misses.csv"), *by_hand("same.csv")]
+    return {row[name] for row in rows for name in row if name not in ("half", "kind")}
+
+
+def penalties(pairs) -> np.ndarray:
+    ones, twos = zip(*(pair[:2] for pair in pairs))
+    return CHECK.penalty(ones, twos, np.full(len(ones), 0.97, np.float32))
+
+
 def test_what_is_written_by_hand_stands_in_no_other_set():
     rows = [*by_hand("near_misses.csv"), *by_hand("same.csv")]
     assert Counter(row["half"] for row in rows) == {"choose": 80, "report": 80}
-    texts = [row[name] for row in rows for name in row if name not in ("half", "kind")]
-    assert all(texts)
     known = {question.text for question in embedded_corpus().questions}
     known |= {row["question"] for row in handwritten_questions()}
-    assert not known.intersection(texts)
+    assert not known & texts_by_hand()
+
+
+def test_near_misses_get_a_penalty_and_wordings_of_one_question_hardly_any():
+    assert (penalties(NEAR) > 0.04).all()
+    assert (penalties(SAME) < 0.05).all()
+
+
+def test_it_only_refuses():
+    """The penalty is never negative, and 0 for equal texts and for those that share little."""
+    assert (penalties([*NEAR, *SAME]) >= 0).all()
+    little = [
+        ("How do I boil an egg?", "Why is the sky blue at noon?"),
+        ("Where can Anna park 2 cars?", "Who pays for a taxi on Sunday?"),
+        ("", "Is it open?"),
+        ("", ""),
+        ("日本の会社", "金曜日に開く"),
+    ]
+    assert (penalties(little) == 0).all()
+    assert (penalties([(one, one) for one, *_ in NEAR]) == 0).all()
+
+
+def test_it_does_not_matter_which_question_is_first():
+    turned = [(two, one) for one, two, *_ in (*NEAR, *SAME)]
+    np.testing.assert_array_equal(penalties([*NEAR, *SAME]), penalties(turned))
+
+
+def test_pairs_do_not_change_each_other():
+    alone = [penalties([pair])[0] for pair in NEAR]
+    np.testing.assert_array_equal(penalties(NEAR), alone)
+
+
+def test_repeated_lines_do_not_count_and_long_texts_are_not_compared():
+    one, two = "Can I bring 2 bags?", "Can I bring 3 bags?"
+    repeated = f"{one}\n{one}\n{one}"
+    assert penalties([(repeated, two)]) == pytest.approx(penalties([(one, two)]))
+    long = " ".join(f"word{n}x" for n in range(MOST_UNITS))
+    assert penalties([(f"{long} {one}", f"{long} {two}")])[0] == 0
+
+
+def test_scripts_without_blanks_are_compared_by_pairs_of_characters():
+    row = features(["東京から大阪まで"], ["東京から京都まで"], np.zeros(1))[0]
+    assert 0.4 < row[[*FEATURES].index("share")] < 0.9
+
+
+@pytest.mark.parametrize(("one", "two", "kind"), NEAR)
+def test_the_difference_is_named(one, two, kind):
+    assert kind in {difference.kind for difference in CHECK.reasons(one, two)}
+    assert differences(one, two)
+
+
+@pytest.mark.parametrize(("one", "two"), SAME)
+def test_no_difference_is_named_where_there_is_none(one, two):
+    assert not differences(one, two)
+
+
+def test_differences_that_were_not_listed_are_and_equal_numbers_are_not():
+    for one, two in (
+        ("iPhone case", "iPad case"),
+        ("C# lists", "C++ lists"),
+        ("Pay $5", "Pay €5"),
+        ("5 % more", "-5 % more"),
+        ("I am unable to pay", "I am able to pay"),
+        ("Lunch before work", "Lunch after work"),
+        ("Enable sound", "Disable sound"),
+    ):
+        assert differences(one, two), one
+    assert not differences("80 days", "eighty days")
+    assert not differences("1.000 users", "1000 users")
+
+
+def test_kinds_that_are_ignored_do_not_count():
+    for one, two, kind in NEAR:
+        check = NearMissCheck.shipped(ignore=[kind])
+        cosine = np.array([0.97])
+        assert check.penalty([one], [two], cosine) < CHECK.penalty([one], [two], cosine)
+        assert kind not in {found.kind for found in check.reasons(one, two)}
+    everything = NearMissCheck.shipped(ignore=KINDS)
+    ones, twos, _ = zip(*NEAR)
+    assert everything.penalty(ones, twos, np.full(len(NEAR), 0.97)).max() < 0.05
+    with pytest.raises(ArgumentError, match="'colour'; the kinds are number, date"):
+        NearMissCheck.shipped(ignore=["colour"])
+
+
+def test_the_tables_predict_what_the_library_predicts():
+    stored = np.load(ROOT / "tests" / "model" / "near_miss_rows.npz")
+    assert stored["rows"].shape == (2000, len(FEATURES))
+    logits = CHECK.logits(stored["rows"])
+    np.testing.assert_allclose(logits, stored["logits"], atol=1e-6)
+
+
+def test_the_weights_are_small_plain_arrays_and_their_card_is_theirs():
+    assert WEIGHTS.stat().st_size <= 200_000
+    with np.load(WEIGHTS, allow_pickle=False) as arrays:
+        assert all(arrays[name].dtype.kind in "iuf" for name in arrays)
+    card = json.loads(WEIGHTS.with_suffix(".json").read_text())
+    assert card["sha256"] == sha256(WEIGHTS.read_bytes()).hexdigest()
+    assert card["features"] == [*FEATURES]
+
+
+def test_what_measures_is_not_trained_on(monkeypatch):
+    """The tool reads no set that comes with the package; what it encodes is the rows' and edits of them."""
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    for name in ("embedded_corpus", "handwritten_questions"):
+        monkeypatch.delattr(siamese.corpus, name)
+    monkeypatch.delattr(siamese, "embedded_corpus", raising=False)
+    sys.modules.pop("train_near_misses", None)
+    import train_near_misses
+
+    encoded: list[str] = []
+
+    class Encoder:
+        def encode(self, texts):
+            encoded.extend(texts)
+            return np.eye(len(texts), 8, dtype=np.float32)
+
+    monkeypatch.setattr(DuplicateDetector, "pretrained", Encoder)
+    ones = [
+        f"How do I get from Bonn to Oslo in {n} days with a dog?" for n in range(40)
+    ]
+    twos = [
+        f"How can I get from Bonn to Oslo in {n} days with a dog?" for n in range(40)
+    ]
+    pairs = QuestionPairs(ones, twos, np.arange(40) % 2 == 0)
+    data = train_near_misses.examples(pairs, pairs, None)
+    assert {*ones, *twos} <= {*encoded}
+    assert len(data["x"]) == len(data["y"]) > len(pairs)
+    assert not texts_by_hand() & {*encoded}
+    assert all({"Bonn", "Oslo"} & {*text.split()} or "dog" in text for text in encoded)

@@ -18,7 +18,7 @@ from siamese.encoders.protocol import valid_unicode
 from siamese.errors import SiameseError
 from siamese.index.asking import shown
 from siamese.index.ranking import words_in
-from siamese.model.explain import _parts, differences
+from siamese.model.explain import differences
 from siamese.reading.clusters import as_models_read
 from siamese.reading.columns import read_spec
 from siamese.reading.questions import read_questions
@@ -92,7 +92,6 @@ use = find_encoder("use")
 
 
 def differences_of(text: str) -> None:
-    _parts.cache_clear()  # A text that is compared again costs nothing.
     differences(text, "x")
 
 

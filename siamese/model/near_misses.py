@@ -1,0 +1,907 @@
+"""The near-miss check: two questions that share most of their words are compared word by word.
+
+A cosine sees topics, not roles: "from Lyon to Geneva" and "from Geneva to Lyon" have a
+cosine of 1.00. This is verification of candidate pairs by comparison features, the
+numbers of `FEATURES`. It only refuses: the penalty that it takes off a cosine is at
+least 0, and 0 where two questions share less than half of their units.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+from importlib import resources
+from typing import NamedTuple
+
+import numpy as np
+import Stemmer
+
+from siamese.errors import ArgumentError
+from siamese.model.near_miss_words import ENGLISH, Language
+from siamese.text.cleaning import cleaned, normalized, straightened
+
+MOST_UNITS = 50  # A text of more words is not compared.
+LITTLE = 0.25  # the weight of a word such as "the" beside 1 of a word of content
+GATE = (
+    0.5,
+    0.6,
+)  # Between these shares of common units the penalty grows to all of it.
+SHORT = 8  # The penalty of longer texts falls: one word of twenty says less than one of five.
+MARGIN = 0.5  # of two logits: the doubt that is not yet a penalty
+KINDS = (
+    "number",
+    "date",
+    "negation",
+    "direction",
+    "name",
+    "noun",
+    "verb",
+    "question word",
+    "scope",
+)
+FEATURES = {
+    "cosine": "of the two vectors",
+    "share": "of the units of both, those in common: 0.5 for 'clean shoes' and 'clean windows'",
+    "units": "mean weight of the units of the two",
+    "little_left": "words such as 'the' on one side alone",
+    "words_exchanged": "words of content left on both sides: 1 for 'clean shoes' and 'clean windows'",
+    "words_added": "and how many more on the other: 1 for 'clean shoes' and 'clean old shoes'",
+    "longest_left": "letters of the longest stem of content left: 6 for 'clean shoes' and 'clean windows'",
+    "content_share": "as share, of words of content alone",
+    "alike": "words left that begin alike, such as 'organize' and 'organise'",
+    "numbers_exchanged": "numbers and codes: 1 for 'error 404' and 'error 403'",
+    "numbers_added": "1 for 'error 404' and 'error'",
+    "numbers_common": "1 for 'error 404' twice",
+    "dates_exchanged": "1 for 'on Monday' and 'on Tuesday'",
+    "dates_added": "1 for 'on Monday' and 'soon'",
+    "names_exchanged": "1 for 'eat in Porto' and 'eat in Lisbon'",
+    "names_added": "1 for 'eat in Porto' and 'eat in town'",
+    "names_common": "1 for 'eat in Porto' twice",
+    "negation": "1 where one is negated: 'is visible' and 'is not visible', or 'is invisible'",
+    "opposites": "pairs such as 'enable' and 'disable', 'buy' and 'sell'",
+    "directions": "pairs such as 'before' and 'after'",
+    "scopes": "pairs such as 'all' and 'some', 'first' and 'last'",
+    "scope_added": "words of scope on one side alone, such as 'all'",
+    "question_word": "2 for 'when' and 'why', 1 where one is missing or is 'what'",
+    "moved": "common words of content that stand elsewhere: 2 for 'cats chase dogs' and 'dogs chase cats'",
+    "breaks": "places where the common words of content go back: 1 for the same",
+    "new_heads": "common words after another word: 2 for 'from Rome to Bari' and 'from Bari to Rome'",
+    "crossed": "common words that stand after each other's word: 1 pair for the same",
+    "passive": "1 where one has 'was eaten by' and the other has not",
+}
+_N = {name: place for place, name in enumerate(FEATURES)}
+
+_NUMBER, _DATE, _NAME, _SCOPE, _SMALL, _OPPOSITE, _DIRECTION = (
+    1 << n for n in range(7)
+)
+_TIMES = 16  # A unit counts at most so often in a text.
+_BLOCK = 1 << 15  # pairs compared at once
+_ROWS = 4096  # of features that go through the trees at once
+_HELD = 200_000  # words whose units are held
+_PIECE = re.compile(
+    r"(?<![^\s(])-(?=[$€£]?\d)"  # -5
+    r"|[$€£¥₹%°]"
+    r"|\.?[^\W_]+(?:[.,:/'_&+-]+[^\W_]+)*+(?:\+\+|\#)?"
+)
+_SPACELESS = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d{1,2}$)")
+_GROUPED = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
+_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)(\D*)")
+_TIME = re.compile(r"(\d{1,2})[:h](\d\d)")
+_ZEROS = re.compile(r"\.0+$")
+_YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
+_ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
+_CAPITALS = re.compile(r"[^\W\d_][^\s]*[A-Z]|[A-Z][\w]*(?:\+\+|#)|\.[A-Z]")
+_END = re.compile(r"[.?!:]\s")
+
+
+class _Unit(NamedTuple):
+    """What one piece of a text stands for, before its neighbours are known."""
+
+    key: str  # what is compared: a stem, a number, a bigram
+    kinds: int
+    weight: float
+    shown: str  # as a reader meets it
+
+
+class _Text(NamedTuple):
+    """A text's units in the order in which they are compared."""
+
+    units: list[_Unit]
+    heads: list[str]  # the key before each, determiners left out
+    negations: list[str]
+    question: str  # the kind of its question word
+    passive: bool
+
+
+class _Words:
+    """A language's table, arranged for looking up."""
+
+    def __init__(self, language: Language):
+        self.language = language
+        self._stem = functools.lru_cache(1 << 16)(Stemmer.Stemmer("english").stemWord)
+        self._first = {}
+        for first, *others in language.same:
+            for other in others:
+                self._first.setdefault(other, first)
+        self.groups: dict[str, list[tuple[str, int]]] = {}
+        for name, kind, groups in (
+            ("date", _DATE, language.dates),
+            ("opposite", _OPPOSITE, language.opposites),
+            ("direction", _DIRECTION, language.directions),
+            ("scope", _SCOPE, language.scopes),
+        ):
+            for place, group in enumerate(groups):
+                for word in group:
+                    entry = (f"{name} {place}", kind)
+                    self.groups.setdefault(self.key(word), []).append(entry)
+        self._dates = {self.key(w) for group in language.dates for w in group}
+        self._scopes = {self.key(w) for group in language.scopes for w in group}
+
+    def key(self, word: str) -> str:
+        """What a word is compared by: its stem, or that of its synonym."""
+        word = self._first.get(word, word)
+        if word in self.language.little:
+            return word
+        stem = self._stem(word)
+        return self._stem(self._first.get(stem, stem))
+
+    def groups_of(self, key: str) -> list[tuple[str, int]]:
+        """The groups of opposites that a key belongs to, each with its kind."""
+        found = [*self.groups.get(key, []), (f"un {key}", _OPPOSITE)]
+        for prefix in self.language.prefixes:
+            if key.startswith(prefix) and len(key) > len(prefix) + 2:
+                found.append((f"un {key[len(prefix) :]}", _OPPOSITE))
+        for place, pair in enumerate(self.language.prefix_pairs):
+            for prefix in pair:
+                if key.startswith(prefix) and len(key) > len(prefix) + 2:
+                    found.append((f"{place} {key[len(prefix) :]}", _OPPOSITE))
+        return found
+
+    def unit(self, word: str) -> _Unit:
+        """The unit of a word without digits."""
+        key, kinds, weight = self.key(word), 0, 1.0
+        if key in self.language.little:
+            kinds, weight = _SMALL, LITTLE
+        if key in self._dates:
+            kinds |= _DATE
+        if key in self._scopes and not kinds & _DATE:
+            kinds |= _SCOPE
+        return _Unit(key, kinds, weight, word)
+
+
+def _number_unit(text: str) -> _Unit:
+    """The unit of a piece with a digit: an amount, a version, a code, a date."""
+    shown = text
+    if _GROUPED.fullmatch(text) and ("," in text or text.endswith(".000")):
+        text = text.replace(",", "").replace(".", "")
+    text = _DECIMAL_COMMA.sub(".", _THOUSANDS.sub("", text))
+    ordinal = _ORDINAL.fullmatch(text)
+    if ordinal:
+        return _Unit(f"#{ordinal[1]}", _NUMBER, 1.0, shown)
+    if _YEAR.fullmatch(shown) or text.count("/") == 2:
+        return _Unit(text, _NUMBER | _DATE, 1.0, shown)
+    if text[0] == "v" and text[1:2].isdigit():
+        text = text[1:]
+    return _Unit(text, _NUMBER, 1.0, shown)
+
+
+class _Reader:
+    """Reads texts as units; the units of a word are made once."""
+
+    def __init__(self, words: _Words):
+        self.words = words
+        self._known: dict[str, tuple[_Unit, ...]] = {}
+
+    def __call__(self, text: str) -> _Text:
+        language = self.words.language
+        text = _as_compared(text)
+        named = _has_small_words(text)
+        units: list[_Unit] = []
+        negations: list[str] = []
+        at, question, commas = 0, "", []
+        starts = True
+        for match in _PIECE.finditer(text):
+            piece = match[0]
+            gap = text[at : match.start()]
+            at = match.end()
+            if units and "," in gap:
+                commas.append(len(units))
+            starts = starts or (
+                _END.search(gap + " ") is not None and bool(gap.strip())
+            )
+            lower = piece.lower()
+            if starts and lower in language.own_negations:
+                lower = language.own_negations[lower]
+            elif starts and lower == "don't":
+                after = _PIECE.search(text, at)
+                if after and after[0].lower() in language.before_subject:
+                    lower = "do"
+            found = self._known.get(lower)
+            if found is None:
+                if len(self._known) > _HELD:
+                    self._known.clear()
+                found = self._known[lower] = tuple(self._units_of(lower))
+            is_name = _CAPITALS.match(piece) is not None or (
+                named and not starts and piece[0].isupper() and len(piece) > 1
+            )
+            for unit in found:
+                if unit.key == "not":
+                    negations.append(unit.shown)
+                    continue
+                if is_name and not unit.kinds & (_NUMBER | _DATE | _SMALL):
+                    unit = unit._replace(kinds=unit.kinds | _NAME, shown=piece)
+                units.append(unit)
+            if not question or question == "how":
+                question = self._question(question, lower, units)
+            starts = False
+        if any(unit.kinds & _NUMBER or unit.shown == "half" for unit in units):
+            units, commas = self._with_units(units), []
+        passive = self._is_passive(units)
+        units = self._in_order(units, commas)
+        heads, last = [], ""
+        for unit in units:
+            heads.append(last)
+            if unit.shown not in language.determiners:
+                last = unit.key
+        return _Text(units, heads, negations, question, passive)
+
+    def _units_of(self, piece: str) -> Iterable[_Unit]:
+        """The units of a piece in lower case."""
+        language = self.words.language
+        if piece in language.negated:
+            for word in language.negated[piece]:
+                for unit in self._units_of(word):
+                    yield unit._replace(shown=piece) if unit.key == "not" else unit
+            return
+        if piece == "-":
+            yield _Unit(piece, 0, 0.0, piece)
+            return
+        if _SPACELESS.match(piece):
+            for place in range(max(len(piece) - 1, 1)):
+                yield _Unit(piece[place : place + 2], 0, 1.0, piece[place : place + 2])
+            return
+        if piece in language.numbers:
+            yield _Unit(language.numbers[piece], _NUMBER, 1.0, piece)
+            return
+        if piece in language.ordinals:
+            yield _Unit(f"#{language.ordinals[piece]}", _NUMBER, 1.0, piece)
+            return
+        if any(map(str.isdigit, piece)):
+            yield from self._digits(piece)
+            return
+        if "'" in piece:
+            base, _, rest = piece.rpartition("'")
+            if rest == "t" and base.endswith("n"):
+                yield from self._units_of(base[:-1])
+                yield _Unit("not", 0, 0.0, piece)
+                return
+            if rest in ("s", "re", "m", "ve", "ll", "d", "t"):
+                piece = base
+        for part in re.split(r"[/&_]|-(?=\w{3})", piece) if len(piece) > 2 else [piece]:
+            part = part.replace("-", "").strip("'.")
+            if part in language.negations:
+                yield _Unit("not", 0, 0.0, part)
+                if part == "without":
+                    yield _Unit("with", _SMALL, LITTLE, part)
+            elif part:
+                yield self.words.unit(part)
+
+    def _digits(self, piece: str) -> Iterable[_Unit]:
+        """The units of a piece with a digit: "200mg" and "27-inch" are a number and its unit."""
+        units = self.words.language.units
+        scales = self.words.language.scales
+        amount = _AMOUNT.fullmatch(_THOUSANDS.sub("", piece))
+        tail = amount[2].strip("-") if amount else ""
+        if (
+            amount
+            and tail
+            and (tail in units or tail in scales or tail in ("am", "pm"))
+        ):
+            yield _number_unit(amount[1])
+            yield self.words.unit(tail)
+            return
+        yield _number_unit(piece)
+
+    def _question(self, before: str, word: str, units: list[_Unit]) -> str:
+        """The kind of the question word so far: "how" becomes "how many" by the next word."""
+        language = self.words.language
+        if before == "how":
+            return f"how {word}" if word in language.measures else "how to"
+        return language.questions.get(word.partition("'")[0], "")
+
+    def _with_units(self, units: list[_Unit]) -> list[_Unit]:
+        """Numbers joined with what they count: "1,000 mg" is "1 g", "$2 million" is "2,000,000 dollars"."""
+        language = self.words.language
+        joined: list[_Unit] = []
+        place = 0
+        while place < len(units):
+            unit = units[place]
+            before = joined[-1] if joined else None
+            value = _value_of(unit)
+            if unit.shown == "half" and place + 1 < len(units):
+                skip = 1 + (units[place + 1].shown in ("a", "an"))
+                if (
+                    place + skip < len(units)
+                    and units[place + skip].shown in language.units
+                ):
+                    value = 0.5
+                    place += skip - 1
+            if value is None:
+                joined.append(unit)
+                place += 1
+                continue
+            shown, key = unit.shown, unit.key
+            place += 1
+            if before and before.key == "-":
+                joined.pop()
+                value, shown, before = (
+                    -value,
+                    f"-{shown}",
+                    joined[-1] if joined else None,
+                )
+                key = f"-{key}"
+            base = ""
+            if before and before.key in tuple("$€£¥₹"):
+                base = joined.pop().key
+                shown = f"{base}{shown}"
+            plain = True
+            while place < len(units) and units[place].shown in language.scales:
+                value *= language.scales[units[place].shown]
+                shown = f"{shown} {units[place].shown}"
+                place += 1
+                plain = False
+            following = units[place].shown if place < len(units) else ""
+            if following in ("am", "pm"):
+                hour = value % 12 + 12 * (following == "pm")
+                joined.append(
+                    _Unit(f"at {hour:g}", _DATE | _NUMBER, 1.0, f"{shown} {following}")
+                )
+                place += 1
+                continue
+            if not base and following in language.units:
+                base, factor = language.units[following]
+                value *= factor
+                shown = f"{shown} {following}"
+                place += 1
+                plain = False
+            if not base and plain:
+                joined.append(unit._replace(key=_ZEROS.sub("", key), shown=shown))
+                continue
+            joined.append(_Unit(f"{value:.12g}{base}", _NUMBER, 1.0, shown))
+        return joined
+
+    def _is_passive(self, units: list[_Unit]) -> bool:
+        """Whether there is a form of "be", a participle, and then "by"."""
+        keys = [unit.shown for unit in units]
+        if "by" not in keys:
+            return False
+        place = keys.index("by")
+        participle = place > 0 and keys[place - 1].endswith(
+            ("ed", "en", "wn", "ght", "t")
+        )
+        return participle and not {"is", "are", "was", "were", "be", "been"}.isdisjoint(
+            keys[:place]
+        )
+
+    def _in_order(self, units: list[_Unit], commas: list[int]) -> list[_Unit]:
+        """Clauses such as "In R, ..." go last, and two words that "and" joins stand by their keys."""
+        language = self.words.language
+        if commas:
+            bounds = [0, *commas, len(units)]
+            parts = [units[a:b] for a, b in itertools.pairwise(bounds)]
+            late = [p for p in parts if p and p[0].shown in language.clauses]
+            if 0 < len(late) < len(parts):
+                early = [p for p in parts if not (p and p[0].shown in language.clauses)]
+                units = [unit for part in (*early, *late) for unit in part]
+        shown = [unit.shown for unit in units]
+        mutual = not language.mutual.isdisjoint(shown)
+        for place in range(1, len(units) - 1):
+            word = shown[place]
+            if word in language.joins or (mutual and word == "with"):
+                after = place + 1
+                if shown[after] in language.determiners and after + 1 < len(units):
+                    after += 1
+                one, two = units[place - 1], units[after]
+                if one.key > two.key and not (one.kinds | two.kinds) & _SMALL:
+                    units[place - 1], units[after] = two, one
+        return units
+
+
+@functools.cache
+def _english() -> _Reader:
+    return _Reader(_Words(ENGLISH))
+
+
+def _value_of(unit: _Unit) -> float | None:
+    if not unit.kinds & _NUMBER:
+        return None
+    clock = _TIME.fullmatch(unit.key)
+    if clock:
+        return int(clock[1]) + int(clock[2]) / 60
+    try:
+        return float(unit.key)
+    except ValueError:
+        return None
+
+
+def _as_compared(text: str) -> str:
+    """The text with plain marks, repeated lines left out, scripts without blanks apart."""
+    text = cleaned(text)
+    if not text.isascii():
+        text = straightened(normalized(straightened(text), "NFKC"))
+        text = _SPACELESS.sub(lambda run: f" {run[0]} ", text)
+    if "\n" in text:
+        text = "\n".join(dict.fromkeys(text.splitlines()))
+    return text.replace("`", "'")
+
+
+def _has_small_words(text: str) -> bool:
+    """Whether a capital says something: after the first word as many begin small as are like Titles."""
+    words = text.split()[1:]
+    return sum(w[0].islower() for w in words) >= sum(map(str.istitle, words))
+
+
+class _Arrays(NamedTuple):
+    """Texts as arrays of units; one text's units lie between two of `starts`."""
+
+    starts: np.ndarray  # int64 [texts + 1]
+    keys: (
+        np.ndarray
+    )  # int64 [units]: _TIMES * the number of its key + how often it came before
+    heads: np.ndarray  # int64 [units]
+    kinds: np.ndarray  # int16 [units]
+    weights: np.ndarray  # float32 [units]
+    group_starts: np.ndarray  # int64 [keys + 1]
+    groups: np.ndarray  # int64, of the keys, one after the other
+    group_kinds: np.ndarray  # int16
+    letters: np.ndarray  # int16 [keys]
+    beginnings: np.ndarray  # int64 [keys]: alike for keys that begin alike
+    negated: np.ndarray  # int8 [texts], 1 for an odd number of negations
+    questions: np.ndarray  # int16 [texts], the number of a kind of question word
+    passive: np.ndarray  # bool [texts]
+
+
+_KIND_OF_QUESTION = ("", "what")  # These exclude no other question word.
+
+
+def _arrays(texts: Sequence[str]) -> _Arrays:
+    read = _english()
+    words = read.words
+    numbers: dict[str, int] = {}
+    names: dict[str, int] = {name: n for n, name in enumerate(_KIND_OF_QUESTION)}
+    lengths, keys, heads, kinds, weights = [0], [], [], [], []
+    negated, questions, passive = [], [], []
+    for text in texts:
+        units, before, negations, question, is_passive = read(text)
+        seen: dict[int, int] = {}
+        for unit, head in zip(units, before):
+            number = numbers.setdefault(unit.key, len(numbers))
+            times = min(seen.get(number, 0), _TIMES)
+            seen[number] = times + 1
+            if times == _TIMES:
+                continue
+            keys.append(_TIMES * number + times)
+            heads.append(numbers.setdefault(head, len(numbers)))
+            kinds.append(unit.kinds)
+            weights.append(unit.weight)
+        lengths.append(len(keys))
+        negated.append(len(negations) % 2)
+        questions.append(names.setdefault(question, len(names)))
+        passive.append(is_passive)
+    group_numbers: dict[str, int] = {}
+    group_starts, groups, group_kinds, beginnings = [0], [], [], []
+    begin: dict[str, int] = {}
+    for key in numbers:
+        for group, kind in words.groups_of(key):
+            groups.append(group_numbers.setdefault(group, len(group_numbers)))
+            group_kinds.append(kind)
+        group_starts.append(len(groups))
+        # Words of four letters begin alike by three, others by four.
+        start = key[:4] if len(key) > 4 else key[:3]
+        beginnings.append(
+            begin.setdefault(start, len(begin))
+            if key.isalpha() and len(key) > 3
+            else -1
+        )
+    return _Arrays(
+        np.array(lengths),
+        np.array(keys, np.int64),
+        np.array(heads, np.int64),
+        np.array(kinds, np.int16),
+        np.array(weights, np.float32),
+        np.array(group_starts, np.int64),
+        np.array(groups, np.int64),
+        np.array(group_kinds, np.int16),
+        np.array([*map(len, numbers)], np.int16),
+        np.array(beginnings, np.int64),
+        np.array(negated, np.int8),
+        np.array(questions, np.int16),
+        np.array(passive, bool),
+    )
+
+
+def _spread(starts: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For ragged rows: to which of `rows` each value belongs, and its place; int64 [values] both."""
+    counts = starts[rows + 1] - starts[rows]
+    owner = np.repeat(np.arange(len(rows)), counts)
+    first = np.cumsum(counts) - counts
+    return owner, np.arange(len(owner)) - first[owner] + starts[rows][owner]
+
+
+def features(
+    texts_a: Sequence[str], texts_b: Sequence[str], cosines: np.ndarray
+) -> np.ndarray:
+    """The comparison features of pairs of texts, float32 [n, len(FEATURES)], symmetric in the two texts.
+
+    A text that stands in many pairs is read once. Rows of pairs with a text of more
+    than `MOST_UNITS` units have the share 0.
+    """
+    place_of: dict[str, int] = {}
+    sides = [
+        np.array([place_of.setdefault(t, len(place_of)) for t in some], np.int64)
+        for some in (texts_a, texts_b)
+    ]
+    arrays = _arrays(list(place_of))
+    rows = np.zeros((len(sides[0]), len(FEATURES)), np.float32)
+    for at in range(0, len(rows), _BLOCK):
+        block = slice(at, at + _BLOCK)
+        _compare(arrays, sides[0][block], sides[1][block], rows[block])
+    rows[:, _N["cosine"]] = cosines
+    return rows
+
+
+def _compare(t: _Arrays, one: np.ndarray, two: np.ndarray, rows: np.ndarray) -> None:
+    """Writes the features of a block of pairs, but the cosine."""
+    n = len(one)
+    size = _TIMES * (len(t.beginnings) + 1)
+    pair_a, at_a = _spread(t.starts, one)
+    pair_b, at_b = _spread(t.starts, two)
+    _, both_a, both_b = np.intersect1d(
+        pair_a * size + t.keys[at_a],
+        pair_b * size + t.keys[at_b],
+        assume_unique=True,
+        return_indices=True,
+    )
+
+    def total(pairs: np.ndarray, of: np.ndarray | None = None) -> np.ndarray:
+        return np.bincount(pairs, of, n)
+
+    weight_a = total(pair_a, t.weights[at_a])
+    weight_b = total(pair_b, t.weights[at_b])
+    common = total(pair_a[both_a], t.weights[at_a[both_a]] + t.weights[at_b[both_b]])
+    rows[:, _N["share"]] = common / np.maximum(weight_a + weight_b, 1e-6)
+    rows[:, _N["units"]] = (weight_a + weight_b) / 2
+    is_content = [t.weights[at] > LITTLE for at in (at_a, at_b)]
+    content = total(pair_a[is_content[0]]) + total(pair_b[is_content[1]])
+    rows[:, _N["content_share"]] = (
+        2 * total(pair_a[both_a][is_content[0][both_a]]) / np.maximum(content, 1)
+    )
+
+    # What is left on each side, by kind.
+    left = []
+    for pairs, at, both in ((pair_a, at_a, both_a), (pair_b, at_b, both_b)):
+        rest = np.ones(len(at), bool)
+        rest[both] = False
+        left.append((pairs[rest], at[rest]))
+
+    def has(at: np.ndarray, kinds: int) -> np.ndarray:
+        return (t.kinds[at] & kinds) != 0
+
+    def counts(choose) -> tuple[np.ndarray, np.ndarray]:
+        found = [total(pairs[choose(at)]) for pairs, at in left]
+        return np.minimum(*found), np.abs(found[0] - found[1])
+
+    special = _NUMBER | _DATE | _NAME | _SCOPE | _SMALL
+    for name, choose in (
+        ("words", lambda at: ~has(at, special)),
+        ("numbers", lambda at: has(at, _NUMBER) & ~has(at, _DATE)),
+        ("dates", lambda at: has(at, _DATE)),
+        ("names", lambda at: has(at, _NAME)),
+    ):
+        fewer, more = counts(choose)
+        rows[:, _N[f"{name}_exchanged"]] = fewer
+        rows[:, _N[f"{name}_added"]] = more
+    longest = np.zeros(n, np.int16)
+    for pairs, at in left:
+        plain = ~has(at, special)
+        np.maximum.at(longest, pairs[plain], t.letters[t.keys[at[plain]] // _TIMES])
+    rows[:, _N["longest_left"]] = longest
+    rows[:, _N["scope_added"]] = counts(lambda at: has(at, _SCOPE))[1]
+    rows[:, _N["little_left"]] = sum(counts(lambda at: has(at, _SMALL)))
+    shared = at_a[both_a]
+    for name, kind in (("numbers_common", _NUMBER), ("names_common", _NAME)):
+        rows[:, _N[name]] = total(pair_a[both_a][has(shared, kind)])
+
+    _opposites(t, left, rows, n)
+    negated = t.negated[one] != t.negated[two]
+    rows[:, _N["negation"]] = negated
+    words = t.questions[one], t.questions[two]
+    differ = words[0] != words[1]
+    strict = (words[0] >= len(_KIND_OF_QUESTION)) & (words[1] >= len(_KIND_OF_QUESTION))
+    rows[:, _N["question_word"]] = differ * (1 + strict)
+    rows[:, _N["passive"]] = t.passive[one] != t.passive[two]
+    _order(t, pair_a[both_a], at_a[both_a], at_b[both_b], rows, n)
+    too_long = np.maximum(np.diff(t.starts)[one], np.diff(t.starts)[two]) > MOST_UNITS
+    rows[too_long, _N["share"]] = 0
+
+
+def _opposites(t: _Arrays, left: list, rows: np.ndarray, n: int) -> None:
+    """Counts pairs of words left, one on each side, of which one excludes the other; and words alike."""
+    sides = []
+    for pairs, at in left:
+        keys = t.keys[at] // _TIMES
+        owner, entry = _spread(t.group_starts, keys)
+        sides.append((pairs[owner], t.groups[entry], t.group_kinds[entry]))
+    size = int(t.groups.max(initial=0)) + 1
+    (pairs_a, groups_a, kinds), (pairs_b, groups_b, _) = sides
+    codes, first = np.unique(pairs_a * size + groups_a, return_index=True)
+    hit = np.isin(codes, pairs_b * size + groups_b)
+    pairs, kinds = pairs_a[first[hit]], kinds[first[hit]]
+    for name, kind in (
+        ("opposites", _OPPOSITE),
+        ("directions", _DIRECTION),
+        ("scopes", _SCOPE),
+    ):
+        rows[:, _N[name]] = np.bincount(pairs[kinds == kind], minlength=n)
+    size = int(t.beginnings.max(initial=0)) + 1
+    alike = []
+    for pairs, at in left:
+        begin = t.beginnings[t.keys[at] // _TIMES]
+        plain = (begin >= 0) & ((t.kinds[at] & (_NUMBER | _DATE | _NAME)) == 0)
+        alike.append(pairs[plain] * size + begin[plain])
+    rows[:, _N["alike"]] = np.bincount(np.intersect1d(*alike) // size, minlength=n)
+
+
+def _order(
+    t: _Arrays, pairs: np.ndarray, at_a: np.ndarray, at_b: np.ndarray, rows, n: int
+) -> None:
+    """How the common words stand in the two texts."""
+    content = (t.kinds[at_a] & _SMALL) == 0
+    pairs, at_a, at_b = pairs[content], at_a[content], at_b[content]
+    in_a = np.lexsort((at_a, pairs))
+    pairs, at_a, at_b = pairs[in_a], at_a[in_a], at_b[in_a]
+    in_b = np.lexsort((at_b, pairs))
+    moved = in_b != np.arange(len(in_b))
+    rows[:, _N["moved"]] = np.bincount(pairs[moved], minlength=n)
+    back = (at_b[1:] < at_b[:-1]) & (pairs[1:] == pairs[:-1])
+    rows[:, _N["breaks"]] = np.bincount(pairs[1:][back], minlength=n)
+    head_a, head_b = t.heads[at_a], t.heads[at_b]
+    new = head_a != head_b
+    rows[:, _N["new_heads"]] = np.bincount(pairs[new], minlength=n)
+    size = len(t.beginnings) + 1
+    pairs, head_a, head_b = pairs[new], head_a[new], head_b[new]
+    one = (pairs * size + head_a) * size + head_b
+    other = (pairs * size + head_b) * size + head_a
+    crossed = np.isin(one, other)
+    rows[:, _N["crossed"]] = np.bincount(pairs[crossed], minlength=n) // 2
+
+
+# The features of each kind of difference, which `ignore` leaves out.
+_OF_KIND = {
+    "number": ("numbers_exchanged", "numbers_added"),
+    "date": ("dates_exchanged", "dates_added"),
+    "negation": ("negation",),
+    "direction": ("directions", "moved", "breaks", "crossed", "passive"),
+    "name": ("names_exchanged", "names_added"),
+    "noun": ("words_exchanged", "words_added", "longest_left"),
+    "verb": ("opposites",),
+    "question word": ("question_word",),
+    "scope": ("scopes", "scope_added"),
+}
+
+
+class Difference(NamedTuple):
+    """In what two texts differ: a kind of `KINDS`, and what each of them has of it."""
+
+    kind: str
+    one: str
+    other: str
+
+    def __str__(self) -> str:
+        return f"{self.one or '-'} / {self.other or '-'}"
+
+
+class NearMissCheck:
+    """Takes a penalty off the cosine of two questions that share most words and ask something else.
+
+    Of a cosine s it makes ``s - strength * g * max(0, l - m - MARGIN)``. The logit l is
+    that of being duplicates by the cosine alone, m that by all `FEATURES`; g rises from
+    0 to 1 where the share of common units rises between the two shares of `GATE`, times
+    `SHORT` / units where the two have more than `SHORT` units on average. So a
+    pair is never made more alike, and one that shares less than half of its units stays
+    as it is. Texts of more than `MOST_UNITS` words are not compared.
+
+    Args:
+      weights: the arrays of near_misses.npz, see `tools/train_near_misses.py`.
+      ignore: kinds of `KINDS` that do not count: two order numbers are two tickets and
+        one entry of a FAQ.
+      strength: how much of a cosine one unit of the logit takes.
+
+    ArgumentError for an unknown kind.
+    """
+
+    def __init__(
+        self,
+        weights: dict[str, np.ndarray],
+        ignore: Iterable[str] = (),
+        strength: float | None = None,
+    ):
+        self.weights = weights
+        self.ignore = tuple(kind for kind in KINDS if kind in set(ignore))
+        unknown = sorted(set(ignore) - set(KINDS))
+        if unknown:
+            raise ArgumentError(
+                f"ignore has {', '.join(map(repr, unknown))}; the kinds are {', '.join(KINDS)}."
+            )
+        self.strength = float(weights["strength"]) if strength is None else strength
+
+    @classmethod
+    def shipped(cls, ignore: Iterable[str] = ()) -> NearMissCheck:
+        """The check that comes with the package; near_misses.json has its data and figures."""
+        return cls(_shipped_weights(), ignore)
+
+    def penalty(
+        self, texts_a: Sequence[str], texts_b: Sequence[str], cosines: np.ndarray
+    ) -> np.ndarray:
+        """What comes off the cosines of pairs of texts, float32 [n], 0 or more.
+
+        Example:
+          >>> check = NearMissCheck.shipped()
+          >>> one, other = "Which bus goes to the port?", "Which bus goes from the port?"
+          >>> bool(check.penalty([one], [other], np.array([0.98]))[0] > 0.1)
+          True
+        """
+        return self.penalty_of(features(texts_a, texts_b, cosines))
+
+    def penalty_of(self, rows: np.ndarray) -> np.ndarray:
+        """The penalties, float32 [n], of rows of `features`."""
+        found = np.zeros(len(rows), np.float32)
+        low, high = GATE
+        near = np.flatnonzero(rows[:, _N["share"]] > low)
+        rows = rows[near]
+        for kind in self.ignore:
+            rows[:, [_N[name] for name in _OF_KIND[kind]]] = 0
+        counted = rows[:, [_N[name] for some in _OF_KIND.values() for name in some]]
+        gate = np.clip((rows[:, _N["share"]] - low) / (high - low), 0, 1)
+        gate *= np.minimum(SHORT / np.maximum(rows[:, _N["units"]], 1), 1)
+        slope, shift = self.weights["cosine"]
+        doubt = slope * rows[:, _N["cosine"]] + shift - self.logits(rows) - MARGIN
+        # With its kind ignored a pair may differ in nothing.
+        gate *= counted.any(axis=1)
+        found[near] = self.strength * gate * np.maximum(doubt, 0)
+        return found
+
+    def logits(self, rows: np.ndarray) -> np.ndarray:
+        """The logit of being duplicates by all features, float64 [n], of rows of `features`."""
+        w = self.weights
+        logits = np.full(len(rows), w["start"], np.float64)
+        for at in range(0, len(rows), _ROWS):
+            block = slice(at, at + _ROWS)
+            columns = np.ascontiguousarray(rows[block].T)
+            each = np.arange(columns.shape[1])
+            for root in w["roots"]:
+                node = np.full(len(each), root)
+                for _ in range(w["depth"]):
+                    above = columns[w["feature"][node], each] > w["threshold"][node]
+                    node = np.where(above, w["right"][node], w["left"][node])
+                logits[block] += w["value"][node]
+        return logits
+
+    def reasons(self, text_a: str, text_b: str) -> list[Difference]:
+        """In what two texts differ, ignored kinds left out; other words only where nothing else does."""
+        found = [d for d in differences_of(text_a, text_b) if d.kind not in self.ignore]
+        return [d for d in found if d.kind != "noun"] or found
+
+
+@functools.cache
+def _shipped_weights() -> dict[str, np.ndarray]:
+    path = resources.files("siamese") / "model" / "near_misses.npz"
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+        return dict(arrays)
+
+
+def differences_of(text_a: str, text_b: str) -> list[Difference]:
+    """In what two texts differ, told from the same units as the features; other words last, as "noun"."""
+    read = _english()
+    words = read.words
+    one, two = read(text_a), read(text_b)
+    left = _left_over(one.units, two.units), _left_over(two.units, one.units)
+    found: list[Difference] = []
+
+    def differ(kind: str, sides: Iterable[Iterable[str]]) -> None:
+        shown = [" ".join(side) for side in sides]
+        if any(shown):
+            found.append(Difference(kind, *shown))
+
+    def of_kind(kinds: int, without: int = 0) -> list[list[str]]:
+        return [
+            sorted(u.shown for u in some if u.kinds & kinds and not u.kinds & without)
+            for some in left
+        ]
+
+    differ("number", of_kind(_NUMBER, _DATE))
+    differ("date", of_kind(_DATE))
+    pairs = _excluding(words, *left)
+    negated = [p for p in pairs if p[0] == "negation"]
+    if (len(one.negations) + len(two.negations) + len(negated)) % 2:
+        sides = [list(one.negations), list(two.negations)]
+        for _, first, second in negated:
+            sides[0].append(first)
+            sides[1].append(second)
+        differ("negation", sides)
+    differ("name", of_kind(_NAME))
+    told = {shown for side in (*of_kind(_NUMBER | _DATE | _NAME),) for shown in side}
+    for kind in ("direction", "verb", "scope"):
+        for name, first, second in pairs:
+            if name == kind and not (first in told and second in told):
+                differ(kind, ([first], [second]))
+                told |= {first, second}
+    if one.question != two.question and not {one.question, two.question} & {
+        *_KIND_OF_QUESTION
+    }:
+        differ("question word", ([one.question], [two.question]))
+    differ("direction", _turned(one, two))
+    rest = [
+        [u.shown for u in some if not u.kinds & _SMALL and u.shown not in told]
+        for some in left
+    ]
+    differ("noun", rest)
+    return found
+
+
+def _left_over(units: list[_Unit], others: list[_Unit]) -> list[_Unit]:
+    """The units that the other text has not, or has less often."""
+    have: dict[str, int] = {}
+    for unit in others:
+        have[unit.key] = have.get(unit.key, 0) + 1
+    left = []
+    for unit in units:
+        have[unit.key] = have.get(unit.key, 0) - 1
+        if have[unit.key] < 0:
+            left.append(unit)
+    return left
+
+
+_NAME_OF_GROUP = {
+    _OPPOSITE: "verb",
+    _DIRECTION: "direction",
+    _SCOPE: "scope",
+    _DATE: "date",
+}
+
+
+def _excluding(
+    words: _Words, one: list[_Unit], two: list[_Unit]
+) -> list[tuple[str, str, str]]:
+    """Units of which one excludes the other, with the kind of their group."""
+    of_group: dict[str, str] = {}
+    for unit in two:
+        for group, _ in words.groups_of(unit.key):
+            of_group.setdefault(group, unit.shown)
+    found = []
+    for unit in one:
+        for group, kind in words.groups_of(unit.key):
+            if group in of_group:
+                name = "negation" if group.startswith("un ") else _NAME_OF_GROUP[kind]
+                found.append((name, unit.shown, of_group[group]))
+    return found
+
+
+def _turned(one: _Text, two: _Text) -> list[list[str]]:
+    """The common words that stand after each other's word, in each text's order; none of a moved clause."""
+    heads: list[dict[str, str]] = [{}, {}]
+    for side, text in zip(heads, (one, two)):
+        for unit, head in zip(text.units, text.heads):
+            if not unit.kinds & _SMALL:
+                side.setdefault(unit.key, head)
+    changed = {
+        (heads[0][key], heads[1][key]): key
+        for key in heads[0]
+        if key in heads[1] and heads[0][key] != heads[1][key]
+    }
+    crossed = {key for (a, b), key in changed.items() if (b, a) in changed}
+    return [[u.shown for u in text.units if u.key in crossed] for text in (one, two)]
