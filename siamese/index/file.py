@@ -806,6 +806,7 @@ class IndexFile:
         with self.change_lock, self._explained():
             try:
                 with self._begun() as db:
+                    self._remove_shared_memory()
                     self._make_tables(db, overwrite)
                     yield db
             except BaseException:
@@ -831,6 +832,16 @@ class IndexFile:
                     self._abandon()
                     self._open(create=True)
             yield db
+
+    def _remove_shared_memory(self) -> None:
+        """Removes the -shm of a removed index, which a live process may hold.
+
+        It lies beside a file without a byte, to which nobody else can write now. SQLite
+        itself removes such a -wal, and would take that -shm for the new file's.
+        """
+        if not size_of(self._place):
+            with contextlib.suppress(OSError):
+                os.unlink(f"{self._place}-shm")
 
     def _check_empty_file(self) -> None:
         if self._empty_file is not None and inode(self._place) != self._empty_file:

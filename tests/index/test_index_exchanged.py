@@ -3,12 +3,15 @@
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
+from pathlib import Path
 
 import pytest
-from programs import read_only_view
+from programs import environment_of, read_only_view
 from small_models import make_detector, random_questions
 
 from siamese.errors import CheckpointError
@@ -204,6 +207,39 @@ def test_a_removed_index_is_said_until_it_is_back(detector, live):
         assert texts_in(index) == NEW
         live.with_name("away").rename(live)
         assert texts_in(index) == OLD
+
+
+# A process that holds an index until its standard input ends, and then prints how many
+# questions it finds.
+HOLDER = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parents[1] / "helpers")!r})
+from small_models import make_detector
+from siamese.index import QuestionIndex
+index = QuestionIndex.open(sys.argv[1], make_detector())
+index.add("how old")
+print("ready", flush=True)
+sys.stdin.read()
+print(len(index.search("how far", k=999)), flush=True)
+"""
+
+
+@pytest.mark.parametrize("also", [[], ["-wal"], ["-shm"], ["-wal", "-shm"]])
+def test_an_index_is_built_in_the_place_of_a_removed_one_that_a_process_holds(
+    detector, live, also
+):
+    command = [sys.executable, "-c", HOLDER, str(live)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=environment_of(), **pipes) as holder:
+        assert holder.stdout.readline() == "ready\n"
+        for end in ["", *also]:
+            os.unlink(f"{live}{end}")
+        with QuestionIndex.build(detector, NEW, path=live) as index:
+            index.add(MORE)
+        output, _ = holder.communicate()
+    assert output == f"{len(NEW) + len(MORE)}\n"
+    assert texts_of(live, detector) == NEW + MORE
+    assert is_whole(live)
 
 
 def test_an_index_of_another_model_is_refused_under_a_reader(detector, live):
