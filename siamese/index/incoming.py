@@ -67,7 +67,7 @@ def _json_columns(values: Any) -> dict[str, Any]:
 
 def as_id(value: Any) -> str:
     """An id as it is stored; DataError for what is none."""
-    is_one = isinstance(value, (str, int, np.integer)) and not isinstance(value, bool)
+    is_one = isinstance(value, (str, int, np.integer))
     if not is_one or "\0" in str(value) or not str(value).strip():
         what = "text, neither blank nor with NUL, or a whole number"
         raise DataError(f"An id must be {what}, not {value!r:.40}.")

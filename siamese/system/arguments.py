@@ -20,10 +20,8 @@ def counted(number: int, noun: str) -> str:
 
 
 def whole_number(value: Any, name: str, least: int) -> int:
-    """`value` as an int of at least `least`; bool is refused."""
+    """`value` as an int of at least `least`."""
     try:
-        if isinstance(value, bool):
-            raise TypeError
         number = operator.index(value)
     except TypeError:
         raise ArgumentError(f"{name} must be a whole number, not {value!r}.") from None
