@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import refuses
 from small_models import make_curve_detector, make_detector, random_questions
 
 from siamese import QuestionPairs
@@ -131,58 +132,89 @@ def test_changes_are_on_disk_and_those_of_others_are_followed(path):
             assert [e["id"] for e in other.entries][-1] == "theirs"
 
 
-def test_what_cannot_be_answered_is_reported_in_a_sentence(address):
-    for status, what, body, words in (
-        *((422, "add", {"questions": [{"question": q}]}, "needs a letter") for q in (" ", "?!", "。？")),
-        *((422, "search", {"questions": ["how", q]}, "needs a letter") for q in ("", "???", "。？")),
-        (422, "add", {"questions": [{"question": "how", "id": " "}]}, "id: an id must not be blank."),
-        (409, "add", {"questions": [{"question": "a", "id": i} for i in (1, "1")]}, "2 times"),
-        (404, "remove", {"ids": ["0", "none"]}, "no question with the id 'none'"),
-        (422, "search", {"questions": ["x"] * 101}, "100 items"),
-        (422, "search", {"questions": ["x" * 10_001]}, "10000 characters"),
-        *((422, "search", {"questions": ["x"], name: value}, f"body.{name}: ") for name, value in
-          (("k", 101), ("threshold", float("nan")), ("treshold", 0.5))),
-        (413, "search", iter([b" " * (1 << 20)] * 9), "bytes"),
-        *((422, "search", b, words) for b, words in ((b"{", "body"), (b"[]", "send an object"))),
-    ):  # fmt: skip
-        got, answer, _ = ask(address, f"/v1/{what}", body)
-        assert (
-            got == status and words in answer["detail"] and len(answer["detail"]) < 300
-        )
+WRONG = {
+    "an addition of a blank": (422, "add", {"questions": [{"question": " "}]}, "needs a letter"),
+    "an addition of marks": (422, "add", {"questions": [{"question": "?!"}]}, "needs a letter"),
+    "an addition of wide marks": (422, "add", {"questions": [{"question": "。？"}]}, "needs a letter"),
+    "a search of nothing": (422, "search", {"questions": ["how", ""]}, "needs a letter"),
+    "a search of marks": (422, "search", {"questions": ["how", "???"]}, "needs a letter"),
+    "a search of wide marks": (422, "search", {"questions": ["how", "。？"]}, "needs a letter"),
+    "a blank id": (422, "add", {"questions": [{"question": "how", "id": " "}]}, "an id must not be blank"),
+    "one id twice": (409, "add", {"questions": [{"question": "a", "id": i} for i in (1, "1")]}, "2 times"),
+    "an id that is not there": (404, "remove", {"ids": ["0", "none"]}, "'none'"),
+    "101 questions": (422, "search", {"questions": ["x"] * 101}, "100 items"),
+    "a long question": (422, "search", {"questions": ["x" * 10_001]}, "10000 characters"),
+    "101 hits": (422, "search", {"questions": ["x"], "k": 101}, "body.k: "),
+    "no threshold": (422, "search", {"questions": ["x"], "threshold": float("nan")}, "body.threshold: "),
+    "an unknown name": (422, "search", {"questions": ["x"], "treshold": 0.5}, "body.treshold: "),
+    "9 MB": (413, "search", [b" " * (1 << 20)] * 9, "bytes"),
+    "half an object": (422, "search", b"{", "body"),
+    "a list": (422, "search", b"[]", "send an object"),
+}  # fmt: skip
 
 
-def test_other_hosts_and_sites_are_refused(address):
-    for status, headers in (
+@pytest.mark.parametrize("name", WRONG)
+def test_what_cannot_be_answered_is_reported_in_a_sentence(address, name):
+    status, what, body, words = WRONG[name]
+    body = iter(body) if isinstance(body, list) else body
+    got, answer, _ = ask(address, f"/v1/{what}", body)
+    assert got == status and words in answer["detail"]
+    assert len(answer["detail"]) < 300
+
+
+@pytest.mark.parametrize("path", ["/", "/health"])
+@pytest.mark.parametrize(
+    ("status", "headers"),
+    [
         (200, {"Origin": "http://localhost:1", "Host": "localhost:1"}),
         (200, {"Host": "[::1]:1"}),
         (200, {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate"}),
-        *((400, {"Host": host}) for host in (EVIL, "127.0.0.1.evil.example", "10.0.0.1", "[")),
-        *((403, {"Origin": origin}) for origin in (f"http://{EVIL}", "null", "http://127.0.0.1:1")),
+        (400, {"Host": EVIL}),
+        (400, {"Host": "127.0.0.1.evil.example"}),
+        (400, {"Host": "10.0.0.1"}),
+        (400, {"Host": "["}),
+        (403, {"Origin": f"http://{EVIL}"}),
+        (403, {"Origin": "null"}),
+        (403, {"Origin": "http://127.0.0.1:1"}),
         (403, {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "no-cors"}),
         (403, {"Sec_Fetch_Site": "same-site", "Sec_Fetch_Mode": "cors"}),
-    ):  # fmt: skip
-        for path in ("/", "/health"):
-            got, answer, answered = ask(address, path, **headers)
-            assert got == status and (got == 200 or answer["detail"])
-            assert "frame-ancestors 'none'" in str(answered)
-            assert "Access-Control" not in str(answered)
+    ],
+    ids=repr,
+)
+def test_other_hosts_and_sites_are_refused(address, path, status, headers):
+    got, answer, answered = ask(address, path, **headers)
+    assert got == status and (got == 200 or answer["detail"])
+    assert "frame-ancestors 'none'" in str(answered)
+    assert "Access-Control" not in str(answered)
 
 
-def test_a_key_opens_all_but_the_page_and_health():
+@pytest.fixture(scope="module")
+def locked():
+    """The address of a server that has a key."""
     with running(build(), key="sécret", names=["questions.example"]) as address:
-        for sent in (
-            {},
-            {"Authorization": "Bearer wrong"},
-            {"Authorization": "Basic secret"},
-        ):
-            for path, body in (("/v1/info", {}), ("/v1/search", b"{")):
-                assert ask(address, path, body, **sent)[0] == 401
-        for sent in ("Bearer sécret", "Bearer sécret".encode()):
-            assert ask(address, "/v1/info", {}, Authorization=sent)[0] == 200
-        for path in ("/", "/docs", "/health", "/openapi.json"):
-            assert ask(address, path, Host="Questions.example")[0] == 200
-            head = requests.head(f"{address}{path}", timeout=30)
-            assert head.status_code == 200 and not head.content
+        yield address
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [{}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic secret"}],
+    ids=["no key", "another key", "another scheme"],
+)
+@pytest.mark.parametrize(("path", "body"), [("/v1/info", {}), ("/v1/search", b"{")])
+def test_without_the_key_nothing_is_answered(locked, sent, path, body):
+    assert ask(locked, path, body, **sent)[0] == 401
+
+
+@pytest.mark.parametrize("sent", ["Bearer sécret", "Bearer sécret".encode()])
+def test_the_key_opens_the_api_in_both_encodings_of_a_header(locked, sent):
+    assert ask(locked, "/v1/info", {}, Authorization=sent)[0] == 200
+
+
+@pytest.mark.parametrize("path", ["/", "/docs", "/health", "/openapi.json"])
+def test_the_page_and_health_need_no_key(locked, path):
+    assert ask(locked, path, Host="Questions.example")[0] == 200
+    head = requests.head(f"{locked}{path}", timeout=30)
+    assert head.status_code == 200 and not head.content
 
 
 def test_a_busy_server_answers_that_it_lives(address, monkeypatch):
@@ -219,15 +251,19 @@ def test_the_page_is_its_own_files_alone(address):
     assert "script-src 'self'" in allowed and "unsafe" not in allowed
 
 
-def test_what_cannot_be_served_is_an_error(monkeypatch):
-    monkeypatch.delenv("SIAMESE_API_KEY", raising=False)
-    for options, words in (
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
         ({"host": "0.0.0.0"}, "SIAMESE_API_KEY"),
-        ({"port": 70000}, "not available"),
+        ({"port": 70000}, "70000"),
         ({"names": ["*"]}, "--allow-host"),
-    ):
-        with pytest.raises(ArgumentError, match=words):
-            api.serve(build(), **{"host": "127.0.0.1", "port": 0, **options})
+    ],
+    ids=["to all without a key", "no such port", "all names"],
+)
+def test_what_cannot_be_served_is_an_error(monkeypatch, options, words):
+    monkeypatch.delenv("SIAMESE_API_KEY", raising=False)
+    with refuses(ArgumentError, words):
+        api.serve(build(), **{"host": "127.0.0.1", "port": 0, **options})
 
 
 def test_without_a_file_the_handwritten_questions_are_served(monkeypatch):

@@ -126,9 +126,8 @@ def test_large_unfinished_bodies_fill_no_memory_and_let_small_requests_through(
     with running(build()) as address, connected(address, 4) as connections:
         for connection in connections:
             connection.sendall(large)
-        answered, _, _ = select.select(
-            connections, [], [], 5
-        )  # half of what a body has
+        # Half of what a body has.
+        answered, _, _ = select.select(connections, [], [], 5)
         assert answered and answered[0].recv(99).startswith(b"HTTP/1.1 503")
         assert requests.post(f"{address}/v1/search", BODY, timeout=30, headers=JSON).ok
 
