@@ -14,9 +14,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from programs import output_of
 from refusals import refuses
+from small_models import make_detector
 
 from siamese import DuplicateDetector, encoders
 from siamese.encoders import find_encoder, is_encoder_name
+from siamese.encoders.joined import Head, Joined
 from siamese.errors import DataError, MissingDependencyError
 
 GOLDEN = Path(__file__).parents[1] / "helpers" / "golden_minilm.json"
@@ -100,6 +102,23 @@ def test_beside_use_the_cosine_is_the_mean_of_both(minilm):
     parts = [encoder.encode(texts) for encoder in (find_encoder("use"), minilm)]
     expected = np.mean([part @ part.T for part in parts], axis=0)
     assert_allclose(vectors @ vectors.T, expected, atol=1e-5)
+
+
+@WITH_MINILM
+def test_a_head_and_an_lstm_beside_both_are_saved_and_loaded(tmp_path):
+    both = find_encoder("use+minilm")
+    head = Head(both, np.roll(np.eye(both.size), 1, axis=0))
+    detector = make_detector(
+        beside=lambda lstm: Joined([(0.6, both), (0.2, head), (0.2, lstm)])
+    )
+    texts = ["How do I reset my password?", "How far is the age of rice?"]
+    vectors = DuplicateDetector.load(detector.save(tmp_path / "model")).encode(texts)
+    assert_array_equal(vectors, detector.encode(texts))
+    cosines = [encoder.encode(texts) for encoder in detector.encoder.encoders]
+    cosines = [part[0] @ part[1] for part in cosines]
+    assert_allclose(
+        vectors[0] @ vectors[1], np.dot(cosines, [0.6, 0.2, 0.2]), atol=1e-5
+    )
 
 
 @WITH_MINILM
