@@ -7,6 +7,7 @@ import random
 import shutil
 import sqlite3
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -705,13 +706,19 @@ def test_a_closed_index_is_not_searched(detector, path):
         index.search("how old")
 
 
-def test_groups_questions_and_vectors_are_of_one_moment_while_others_write(tmp_path):
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_groups_questions_and_vectors_are_of_one_moment_while_others_write(
+    tmp_path, in_memory
+):
     detector, texts = make_detector(threshold=0.9), random_questions(60)
-    index = QuestionIndex.build(detector, texts, path=tmp_path / "i")
+    path = None if in_memory else tmp_path / "i"
+    index = QuestionIndex.build(detector, texts, path=path)
+    looks = threading.Semaphore(0)  # Each lets the writer make a change meanwhile.
 
     def write():
-        with QuestionIndex.open(tmp_path / "i", detector) as writer:
+        with index if in_memory else QuestionIndex.open(path, detector) as writer:
             for n in range(25):
+                assert looks.acquire(timeout=60)
                 ids = [f"{n} {k}" for k in "abc"]
                 writer.add(random_questions(3, seed=n + 7), ids=ids)
                 writer.remove([str(n), ids[0]])
@@ -720,6 +727,7 @@ def test_groups_questions_and_vectors_are_of_one_moment_while_others_write(tmp_p
     with ThreadPoolExecutor(1) as pool:
         done = pool.submit(write)
         while not done.done():
+            looks.release()
             entries, vectors, _, groups, *_ = index.grouped(regroup=len(sizes) % 2 == 0)
             sizes.add(len(entries))
             encoded = detector.encode([entry["question"] for entry in entries])
@@ -728,6 +736,10 @@ def test_groups_questions_and_vectors_are_of_one_moment_while_others_write(tmp_p
                 vectors[m.row] @ vectors[g[0].row] > 0.5 for g in groups for m in g
             )
             assert duplicate_groups(index)
+            hits = index.search("how far is it", k=99)
+            right = detector.similarity("how far is it", [hit.question for hit in hits])
+            found = [hit.similarity for hit in hits]
+            np.testing.assert_allclose(found, right, atol=1e-5)
     done.result()
     assert len(sizes) > 1
     assert (
