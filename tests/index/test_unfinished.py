@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from numpy.testing import assert_allclose
 from programs import run
+from refusals import refuses
 from small_models import make_detector, random_questions
 
 from siamese.encoders.lstm import Lstm
@@ -66,7 +67,7 @@ def test_another_model_encodes_all_anew(tmp_path, encoded):
 
 
 def test_an_error_leaves_nothing_behind(tmp_path, encoded):
-    with pytest.raises(DataError, match="has no words"):
+    with refuses(DataError, "no words"):
         QuestionIndex.build(make_detector(), [*QUESTIONS, " "], path=tmp_path / "a.db")
     assert not [*tmp_path.iterdir()]
 

@@ -101,18 +101,25 @@ def test_what_a_notebook_does_costs_no_marks_of_right_functions(marks, student):
 
 
 @slow
-def test_notebooks_of_this_repository_files_that_are_none_and_pages(marks):
+def test_a_solution_and_an_old_notebook_have_full_marks(marks):
     rows = rows_of(marks)
     assert (rows["solution"]["total"], rows["solution"]["remarks"]) == ("20.0", "")
     assert rows["old"]["accuracy_at"] == "10.0"
-    for student, words in (
-        ("damaged", "it is no notebook"),
-        ("other", "it defines none of the"),
-    ):
-        assert (rows[student]["out_of"], rows[student]["notebook"]) == ("0.0", "")
-        assert f"not graded: {words}" in rows[student]["remarks"]
 
-    # A page names the mistakes, and escapes what students wrote.
+
+@slow
+@pytest.mark.parametrize(
+    ("student", "words"),
+    [("damaged", "it is no notebook"), ("other", "it defines none of the")],
+)
+def test_a_file_that_is_none_of_the_notebooks_is_not_graded(marks, student, words):
+    row = rows_of(marks)[student]
+    assert (row["out_of"], row["notebook"]) == ("0.0", "")
+    assert f"not graded: {words}" in row["remarks"]
+
+
+@slow
+def test_a_page_names_the_mistakes_and_escapes_what_students_wrote(marks):
     page = (marks / "feedback" / "=fails" / "x.html").read_text("utf-8")
     assert "<h2>accuracy_at: 10 of 10</h2>" in page and "&lt;script&gt;" in page
     assert "<script>" not in page

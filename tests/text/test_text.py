@@ -82,18 +82,24 @@ MAIL = """<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN" "xhtml1
 QUESTION = "How do I reset my password?"
 
 
-def test_a_mail_whose_question_begins_at_character_20_000_is_its_question():
+@pytest.mark.parametrize(
+    "make",
+    [
+        DuplicateDetector.pretrained,
+        lambda: make_detector(
+            words=["how", "do", "i", "reset", "my", "password", "?"], folded=True
+        ),
+    ],
+    ids=["use", "lstm"],
+)
+def test_a_mail_whose_question_begins_at_character_20_000_is_its_question(make):
     mail = MAIL.format(style="p.MsoNormal {color: red}\n" * 800, question=QUESTION)
     spans = f"<div>{'<span class=x></span>' * 1000}<p>{QUESTION}</p></div>"
     assert min(mail.index(QUESTION), spans.index(QUESTION)) > 20_000
-    words = ["how", "do", "i", "reset", "my", "password", "?"]
-    for detector in (
-        DuplicateDetector.pretrained(),
-        make_detector(words=words, folded=True),
-    ):
-        bare, *others = detector.encode([QUESTION, mail, spans])
-        assert all((other == bare).all() for other in others)
-        assert detector.cut([mail, spans]) == 0
+    detector = make()
+    bare, *others = detector.encode([QUESTION, mail, spans])
+    assert all((other == bare).all() for other in others)
+    assert detector.cut([mail, spans]) == 0
 
 
 LONG = {  # a text, and whether both models read it to its end
@@ -134,7 +140,8 @@ def test_what_a_cut_text_has_in_front_decides_its_vector():
     assert (use.encode(words) == use.encode(words + " more")).all()
 
 
-def test_accents_are_composed_as_unicodedata_does():
+@pytest.mark.parametrize("form", ["NFC", "NFKC"])
+def test_accents_are_composed_as_unicodedata_does(form):
     letters = [
         "a",
         "\u01d6",
@@ -165,11 +172,13 @@ def test_accents_are_composed_as_unicodedata_does():
             for _ in range(40)
         )
         text = "x" * 1000 + "".join(runs)
-        for form in ("NFC", "NFKC"):
-            assert normalized(text, form) == unicodedata.normalize(form, text)
-    assert not any(
-        unicodedata.combining(chr(code)) for code in range(0x20000, sys.maxunicode + 1)
-    )
+        assert normalized(text, form) == unicodedata.normalize(form, text)
+
+
+def test_no_character_beyond_the_second_plane_is_an_accent():
+    """`normalized` looks at those below it alone."""
+    beyond = range(0x20000, sys.maxunicode + 1)
+    assert not any(unicodedata.combining(chr(code)) for code in beyond)
 
 
 def shortened(text):
