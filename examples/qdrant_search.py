@@ -23,7 +23,8 @@ from pyarrow import parquet
 from qdrant_client import QdrantClient, models
 
 from siamese.index import QuestionIndex
-from siamese.index.ranking import DEPTH, K1, B, joined_scores, words_in
+from siamese.index.ranking import DEPTH, K1, B, joined_scores
+from siamese.index.stems import words_in
 
 NAME = "questions"
 BATCH = 1024  # rows written at a time

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from siamese.cli.languages import about_languages
+from siamese.cli.languages import about_languages, about_stems
 from siamese.cli.output import note
 from siamese.cli.way_out import complete_command
 from siamese.encoders import is_encoder_name
@@ -249,6 +249,8 @@ def opened(
             refuse_flags(flags, names, f"{path} is an index, which is read as it is")
         with QuestionIndex.open(path, flags.model) as index:
             note_default(index.detector, flags)
+            for line in about_stems(index):
+                note(line)
             yield index, index.detector
     else:
         flags.list_since = time.monotonic()

@@ -18,6 +18,7 @@ from siamese.model.detector import DuplicateDetector
 from siamese.reading.pairs import QuestionPairs
 from siamese.system.arguments import as_number, counted, one_of, whole_number
 from siamese.text.cleaning import has_words
+from siamese.text.language import ListLanguages
 from siamese.text.lists import text_list
 
 __all__ = ["Added", "Hit", "QuestionIndex", "Snapshot"]
@@ -210,6 +211,11 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
     @abstractmethod
     def reading(self) -> dict[str, Any]:
         """How its list was read: the flags, the repeated lines, and the columns that are compared."""
+
+    @property
+    @abstractmethod
+    def languages(self) -> ListLanguages | None:
+        """The languages by whose stems its words are found; None for a file that does not say."""
 
     @property
     def vector_weight(self) -> float:

@@ -30,6 +30,7 @@ from urllib.parse import quote
 
 from siamese.errors import CheckpointError
 from siamese.system.files import refuse_existing
+from siamese.text.language import LANGUAGES
 from siamese.text.repeated import Repeated
 
 APPLICATION = 0x7369616D  # "siam"
@@ -170,6 +171,18 @@ def _is_grouping(value: Any) -> bool:
     return are_numbers and 0 <= value["weight"] <= 1 and _is_whole(value["last"])
 
 
+def _are_languages(value: Any) -> bool:
+    if not isinstance(value, dict) or {*value} != {"main", "shares"}:
+        return False
+    shares = value["shares"]
+    is_known = (
+        isinstance(shares, dict)
+        and len(shares) > 0
+        and LANGUAGES.keys() >= shares.keys()
+    )
+    return is_known and value["main"] in shares
+
+
 # What each setting must be.
 SETTINGS: dict[str, Callable[[Any], bool]] = {
     "next_id": _is_whole,
@@ -180,6 +193,7 @@ SETTINGS: dict[str, Callable[[Any], bool]] = {
     "reading": _is_reading,
     "fit": lambda value: value is None or isinstance(value, dict),
     "grouping": _is_grouping,
+    "languages": _are_languages,
 }
 ALWAYS = ("next_id", "size", "model_checksum", "model", "encoder", "reading")
 

@@ -39,14 +39,14 @@ from siamese.index.ranking import (
     appended,
     ranked,
     read_only,
-    stems_of,
-    words_in,
 )
+from siamese.index.stems import UNSURE, asked_stems, stems_of
 from siamese.model.detector import DuplicateDetector
 from siamese.reading.clusters import answer_key
 from siamese.reading.pairs import QuestionPairs
 from siamese.reading.tables import json_value
 from siamese.text.cleaning import folded
+from siamese.text.language import ListLanguages, list_languages
 
 
 @dataclass(frozen=True)
@@ -336,19 +336,32 @@ class ListIndex(QuestionIndex):
         """`QuestionIndex.answers`."""
         return self._now.pairs()
 
+    @property
+    def languages(self) -> ListLanguages:
+        """`QuestionIndex.languages`."""
+        self._words.counts(self._now.entries)
+        return self._words.languages
+
     # ---- Asking ----
 
     def _found(self, asked: Asked) -> Found:
         now = self._now
         queries = self._model.encode(as_compared(asked.texts, None, self._reading))
         words = None
-        stems = [np.zeros(0, np.int32)] * len(asked.texts)
+        stems = [(np.zeros(0, np.int32), UNSURE)] * len(asked.texts)
         if asked.mode != "vectors":
-            words = self._words.counts(now.folded)
-            stems = [self._words.known(words_in(text)) for text in asked.texts]
+            words = self._words.counts(now.entries)
+            stems = list(map(self._words.asked, asked.texts))
         rankings = list(
             ranked(
-                now.vectors, words, queries, stems, asked.k, asked.mode, asked.weight
+                now.vectors,
+                words,
+                queries,
+                [numbers for numbers, _ in stems],
+                [code for _, code in stems],
+                asked.k,
+                asked.mode,
+                asked.weight,
             )
         )
         vectors = [now.vectors[places] for places in rankings]
@@ -359,33 +372,51 @@ class ListIndex(QuestionIndex):
 
 
 class Words:
-    """The stems of questions; each text is stemmed once, when words are first asked for."""
+    """The stems of questions; each text is stemmed once, when words are first asked for.
+
+    The languages are those of the list that it is asked for first.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._languages: ListLanguages | None = None
         self._number_of: dict[str, int] = {}
-        self._stems: dict[str, np.ndarray] = {}  # folded text -> int32, their numbers
-        self._counted: tuple[list[str], WordCounts] | None = None
+        # Text -> the numbers of its stems, int32, and of its language.
+        self._stems: dict[str, tuple[np.ndarray, int]] = {}
+        self._counted: tuple[list[dict[str, Any]], WordCounts] | None = None
 
-    def counts(self, texts: list[str]) -> WordCounts:
-        """The words of a list of folded texts; the same list is counted once."""
+    @property
+    def languages(self) -> ListLanguages:
+        """The languages of the list; English before it is known."""
+        return self._languages or list_languages([])
+
+    def counts(self, entries: list[dict[str, Any]]) -> WordCounts:
+        """The words of the questions of a list; the same list is counted once."""
         with self._lock:
-            if self._counted is None or self._counted[0] is not texts:
-                new = [text for text in dict.fromkeys(texts) if text not in self._stems]
-                for text, stems in zip(new, stems_of(new)):
-                    self._stems[text] = np.array(
-                        list(map(self._number, stems)), np.int32
-                    )
-                rows = [self._stems[text] for text in texts]
+            if self._counted is None or self._counted[0] is not entries:
+                texts = [entry["question"] for entry in entries]
+                if texts and self._languages is None:
+                    self._languages = list_languages(texts)
+                self._read(texts)
+                rows = [self._stems[text][0] for text in texts]
                 lengths = np.array(list(map(len, rows)), np.int64)
                 flat = np.concatenate([np.zeros(0, np.int32), *rows])
-                self._counted = texts, WordCounts.of(flat, lengths)
+                codes = np.array([self._stems[text][1] for text in texts], np.int8)
+                self._counted = entries, WordCounts.of(flat, lengths, codes)
             return self._counted[1]
+
+    def _read(self, texts: list[str]) -> None:
+        new = [text for text in dict.fromkeys(texts) if text not in self._stems]
+        stems, codes = stems_of(new, self.languages)
+        for text, own, code in zip(new, stems, codes.tolist()):
+            numbers = np.array(list(map(self._number, own)), np.int32)
+            self._stems[text] = numbers, code
 
     def _number(self, stem: str) -> int:
         return self._number_of.setdefault(stem, len(self._number_of))
 
-    def known(self, stems: list[str]) -> np.ndarray:
-        """The numbers of stems, int32, without those that no question has."""
+    def asked(self, text: str) -> tuple[np.ndarray, int]:
+        """The numbers of a question's stems that the list has, int32, and of its language."""
+        stems, code = asked_stems(text, self.languages)
         numbers = map(self._number_of.get, stems)
-        return np.array([n for n in numbers if n is not None], np.int32)
+        return np.array([n for n in numbers if n is not None], np.int32), code

@@ -7,15 +7,13 @@ was added counts at once.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import repeat
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from siamese.index.stems import NUMBERS, UNSURE
 from siamese.nn.nearest import best_rows, cosines_with, top_k
-from siamese.text.cleaning import LONGEST_TEXT, folded
 
 MODES = ("hybrid", "vectors", "words")  # of a search's order
 DEPTH = 300  # rows of each list that are joined, at least
@@ -29,8 +27,6 @@ B = 0.75
 
 # Vectors that have a place beside those there are, so that a few can be added.
 SPARE = 1024
-
-_WORD = re.compile(r"\w+")
 
 
 class Hit(NamedTuple):
@@ -77,30 +73,6 @@ def appended(vectors: np.ndarray, more: np.ndarray) -> np.ndarray:
 # ---- Words ----
 
 
-def words_in(text: str) -> list[str]:
-    """The words that are counted, folded and stemmed, in order.
-
-    The stemmer is Snowball's for English (Porter2); it leaves words of other scripts as
-    they are.
-
-    Example:
-      >>> words_in("Which cities' parks?")
-      ['which', 'citi', 'park']
-    """
-    return stems_of([folded(text)])[0]
-
-
-def stems_of(texts: Iterable[str]) -> list[list[str]]:
-    """`words_in` of texts that are folded already."""
-    import Stemmer  # Not at the top: only searches by words need it.
-
-    rows = list(map(_WORD.findall, texts, repeat(0), repeat(LONGEST_TEXT)))
-    words = list({word for row in rows for word in row})
-    # A stemmer of its own, since it holds the word it works on.
-    stem_of = dict(zip(words, Stemmer.Stemmer("english").stemWords(words)))
-    return [[stem_of[word] for word in row] for row in rows]
-
-
 class WordCounts(NamedTuple):
     """How often each stem stands in each of some rows."""
 
@@ -108,9 +80,16 @@ class WordCounts(NamedTuple):
     rows: np.ndarray  # the rows that have it, rising
     counts: np.ndarray  # float32: how often each has it
     lengths: np.ndarray  # float32 [rows]: the words of each row
+    # int8 [rows]: the number of each row's language; None where all have one.
+    languages: np.ndarray | None = None
 
     @classmethod
-    def of(cls, stems: np.ndarray, lengths: np.ndarray) -> WordCounts:
+    def of(
+        cls,
+        stems: np.ndarray,
+        lengths: np.ndarray,
+        languages: np.ndarray | None = None,
+    ) -> WordCounts:
         """Of the numbers of all rows' stems, int32 [words], and how many each row has, int [rows]."""
         n = max(len(lengths), 1)
         rows = np.repeat(np.arange(len(lengths)), lengths)
@@ -119,7 +98,9 @@ class WordCounts(NamedTuple):
         starts = np.append(0, np.cumsum(np.bincount(numbers)))
         rows = rows.astype(np.int32)
         counts = counts.astype(np.float32)
-        return cls(starts, rows, counts, lengths.astype(np.float32))
+        if languages is not None and (languages == languages[:1]).all():
+            languages = None
+        return cls(starts, rows, counts, lengths.astype(np.float32), languages)
 
 
 def bm25(words: WordCounts, stems: Sequence[int]) -> np.ndarray:
@@ -129,15 +110,21 @@ def bm25(words: WordCounts, stems: Sequence[int]) -> np.ndarray:
     length / mean length)), c being how often the word stands in the row, and idf =
     log(1 + (n - rows with it + 0.5) / (rows with it + 0.5)). k1 = 1.2, b = 0.75.
     Source: Robertson and Zaragoza (2009), The Probabilistic Relevance Framework,
-    section 3; with Lucene's idf, which is never negative.
+    section 3; with Lucene's idf, which is never negative. n and the mean length are
+    those of the rows in the language of the stem.
 
     `stems` are the numbers of the question's stems; one repeated counts twice.
     """
-    starts, all_rows, counts, lengths = words
-    n = len(lengths)
+    starts, all_rows, counts, lengths, languages = words
     scores = np.zeros(len(lengths), np.float32)
-    mean = max(float(lengths.sum(dtype=np.float64)) / max(n, 1), 1e-9)
-    saturation = K1 * (1 - B) + K1 * B / mean * lengths
+    if languages is None:
+        sizes, factors = _of_language(lengths)
+        saturation = K1 * (1 - B) + factors * lengths
+    else:
+        known = [_of_language(lengths[languages == at]) for at in NUMBERS.values()]
+        sizes = np.array([size for size, _ in known])[languages]
+        factors = np.array([factor for _, factor in known], np.float32)
+        saturation = K1 * (1 - B) + factors[languages] * lengths
     for number, repeats in zip(
         *np.unique(np.asarray(stems, np.int64), return_counts=True)
     ):
@@ -145,6 +132,10 @@ def bm25(words: WordCounts, stems: Sequence[int]) -> np.ndarray:
             column = slice(*starts[number : number + 2])
             rows = all_rows[column]
             c = counts[column]
+            # A stem is of one language, and so are the rows that have it.
+            if not len(rows):
+                continue
+            n = sizes if languages is None else int(sizes[rows[0]])
             idf = (
                 np.log1p((n - len(rows) + 0.5) / (len(rows) + 0.5)) * repeats * (K1 + 1)
             )
@@ -152,11 +143,20 @@ def bm25(words: WordCounts, stems: Sequence[int]) -> np.ndarray:
     return scores
 
 
-def joined_scores(cosines: np.ndarray, scores: np.ndarray, weight: float) -> np.ndarray:
+def _of_language(lengths: np.ndarray) -> tuple[int, float]:
+    """How many rows there are, and by what BM25 multiplies the length of one."""
+    n = len(lengths)
+    mean = max(float(lengths.sum(dtype=np.float64)) / max(n, 1), 1e-9)
+    return n, K1 * B / mean
+
+
+def joined_scores(
+    cosines: np.ndarray, scores: np.ndarray, weight: float | np.ndarray
+) -> np.ndarray:
     """Cosine and BM25 of some rows as one number: w * z(cosine) + (1 - w) * z(BM25), float64 [rows].
 
-    w is the weight; z is a value less the mean of these rows, divided by their standard
-    deviation.
+    w is the weight, of all or of each row; z is a value less the mean of these rows,
+    divided by their standard deviation.
     """
 
     def z(values: np.ndarray) -> np.ndarray:
@@ -179,6 +179,7 @@ def ranked(
     words: WordCounts | None,
     queries: np.ndarray,
     stems: list[np.ndarray],
+    asked_in: Sequence[int],
     k: int,
     mode: str,
     weight: float,
@@ -189,13 +190,14 @@ def ranked(
     all of it, by BM25 and cosine, with its `weight`.
 
     `vectors` are float32 [questions, d], `words` theirs (None where the mode is
-    'vectors'), `queries` float32 [queries, d], `stems` the numbers of each one's stems.
+    'vectors'), `queries` float32 [queries, d], `stems` the numbers of each one's stems,
+    `asked_in` of its language. Words count for nothing in a row of another language.
     """
     depth = max(k, DEPTH) if mode == "hybrid" else k
     by_vector = np.zeros((len(queries), 0), np.int64)
     if mode != "words":
         by_vector, _ = top_k(vectors, queries, depth)
-    for query, numbers, places in zip(queries, stems, by_vector):
+    for query, numbers, code, places in zip(queries, stems, asked_in, by_vector):
         # Words alone find, where it has no vector.
         places = places if query.any() else places[:0]
         if mode != "vectors":
@@ -205,6 +207,9 @@ def ranked(
             places = worded if mode == "words" else np.array(union, np.int64)
         if mode == "hybrid":
             cosines = cosines_with(vectors[places], query)
-            joined = joined_scores(cosines, scores[places], weight)
+            weights: float | np.ndarray = weight
+            if code != UNSURE and words.languages is not None:
+                weights = np.where(words.languages[places] == code, weight, 1.0)
+            joined = joined_scores(cosines, scores[places], weights)
             places = places[np.lexsort((places, -cosines, -joined))]
         yield places[:k]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,8 +21,10 @@ from siamese.index.incoming import (
     number_after,
     without_ids,
 )
-from siamese.index.ranking import WordCounts, read_only, room_for, stems_of
+from siamese.index.ranking import WordCounts, read_only, room_for
+from siamese.index.stems import NUMBERS, ONLY_ENGLISH, stems_of
 from siamese.text.cleaning import folded
+from siamese.text.language import ListLanguages
 
 INSIDE = "in (select value from json_each(?))"
 MOST_STEMS = 2**31 - 1
@@ -40,6 +42,7 @@ class State:
     # int32 [words], the numbers of each question's stems, one after the other
     stems: np.ndarray
     lengths: np.ndarray  # int64 [n]: how many each question has
+    languages: np.ndarray  # int8 [n]: the number of each question's language
     lineage: object  # of one file, whose rows keep their questions
 
     @classmethod
@@ -47,12 +50,13 @@ class State:
         """No questions yet, with vectors of a size."""
         none = np.zeros(0, np.int64)
         vectors = read_only(np.zeros((0, size), np.float32))
-        return cls(none, vectors, none.astype(np.int32), none, object())
+        languages = none.astype(np.int8)
+        return cls(none, vectors, none.astype(np.int32), none, languages, object())
 
     @functools.cached_property
     def words(self) -> WordCounts:
         """The words of all questions, counted when they are first asked for."""
-        return WordCounts.of(self.stems, self.lengths)
+        return WordCounts.of(self.stems, self.lengths, self.languages)
 
     def followed(self, db: sqlite3.Connection) -> State:
         """With the questions that the file has after the last row, without those that are gone."""
@@ -67,7 +71,12 @@ class State:
             stems = self.stems[np.repeat(live, self.lengths)]
             vectors = read_only(self.vectors[live])
             state = State(
-                self.rows[live], vectors, stems, self.lengths[live], self.lineage
+                self.rows[live],
+                vectors,
+                stems,
+                self.lengths[live],
+                self.languages[live],
+                self.lineage,
             )
         return state._extended(db, last, count) if count else state
 
@@ -91,9 +100,12 @@ class State:
         if len(new) and not 1 <= new.min() <= new.max() <= (most or 0):
             raise sqlite3.DatabaseError("its words have numbers that no word has")
         lengths = np.append(self.lengths, sizes // 4)
+        languages = np.append(self.languages, languages_in(db, new, sizes // 4))
         all_stems = np.append(self.stems, new)
         rows_now = np.append(self.rows, np.array(rows, np.int64))
-        return State(rows_now, read_only(vectors), all_stems, lengths, self.lineage)
+        return State(
+            rows_now, read_only(vectors), all_stems, lengths, languages, self.lineage
+        )
 
 
 def _read_encoded(
@@ -176,6 +188,27 @@ def entries_at(
     ]
 
 
+def languages_of(facts: Mapping[str, Any]) -> ListLanguages:
+    """The languages by whose stems the words are found, of an index's settings; English for an old one."""
+    known = facts.get("languages")
+    return ListLanguages(**known) if known else ONLY_ENGLISH
+
+
+def languages_in(
+    db: sqlite3.Connection, stems: np.ndarray, lengths: np.ndarray
+) -> np.ndarray:
+    """The number of each text's language, int8 [texts], by its first stem; 0 for none, as for English."""
+    languages = np.zeros(len(lengths), np.int8)
+    if languages_of(settings(db)).is_english or not len(stems):
+        return languages
+    query = "select number, substr(stem, 1, 2) from term where substr(stem, 3, 1) = ':'"
+    number_of = {number: NUMBERS.get(code, 0) for number, code in db.execute(query)}
+    has_words = lengths > 0
+    first = stems[(np.cumsum(lengths) - lengths)[has_words]]
+    languages[has_words] = [number_of.get(stem, 0) for stem in first.tolist()]
+    return languages
+
+
 def stem_numbers(
     db: sqlite3.Connection, texts: Sequence[list[str]]
 ) -> list[np.ndarray]:
@@ -243,7 +276,7 @@ def insert(
     db.executemany("insert into question values (?, ?, ?, ?, ?)", entries)
 
     # What is searched of them.
-    words = stems_of(texts)
+    words, languages = stems_of(incoming.texts, languages_of(settings(db)))
     distinct = dict.fromkeys(stem for stems in words for stem in stems)
     db.executemany("insert or ignore into term (stem) values (?)", zip(distinct))
     stems = stem_numbers(db, words)
@@ -251,7 +284,10 @@ def insert(
     db.executemany("insert into encoded values (?, ?, ?)", zip(rows.tolist(), *blobs))
     lengths = np.array(list(map(len, words)), np.int64)
     flat = np.concatenate([np.zeros(0, np.int32), *stems])
-    return ids, State(rows, read_only(np.asarray(vectors)), flat, lengths, object())
+    state = State(
+        rows, read_only(np.asarray(vectors)), flat, lengths, languages, object()
+    )
+    return ids, state
 
 
 def delete(db: sqlite3.Connection, rows: Sequence[int]) -> None:

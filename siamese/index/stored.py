@@ -28,13 +28,15 @@ from siamese.index.file import (
     write_settings,
 )
 from siamese.index.incoming import Incoming, as_compared, encoded
-from siamese.index.ranking import ranked, words_in
+from siamese.index.ranking import ranked
 from siamese.index.rows import State
+from siamese.index.stems import UNSURE, asked_stems
 from siamese.model import file as model_file
 from siamese.model.detector import DuplicateDetector
 from siamese.reading.pairs import QuestionPairs
 from siamese.reading.tables import json_value
 from siamese.system.files import refuse_existing
+from siamese.text.language import ListLanguages, list_languages
 
 
 class View(NamedTuple):
@@ -101,7 +103,12 @@ class FileIndex(QuestionIndex):
         with IndexFile(path, create=True).closed_by_errors() as file:
             with file.made(overwrite) as db:
                 facts = model_file.index_facts(detector, path, model)
-                write_settings(db, **facts, reading=dict(reading or {}))
+                write_settings(
+                    db,
+                    **facts,
+                    reading=dict(reading or {}),
+                    languages=list_languages(incoming.texts)._asdict(),
+                )
                 _, state = rows_of.insert(db, incoming, vectors)
             view = View(file.opened, file.committed, {}, detector, state)
             return cls(detector, file, view)
@@ -123,6 +130,14 @@ class FileIndex(QuestionIndex):
                 state = State.of(facts["size"]).followed(db)  # meanwhile
             detector = loading.result()
             return cls(detector, file, View(opened, token, {}, detector, state))
+
+    @property
+    @steady
+    def languages(self) -> ListLanguages | None:
+        """`QuestionIndex.languages`."""
+        with self._moment() as (_, view):
+            is_known = bool(view.facts.get("languages"))
+            return rows_of.languages_of(view.facts) if is_known else None
 
     # ---- Changing ----
 
@@ -266,24 +281,22 @@ class FileIndex(QuestionIndex):
 
     @steady
     def _found(self, asked: Asked) -> Found:
-        words: list[list[str]] = [[] for _ in asked.texts]
-        if asked.mode != "vectors":
-            words = [words_in(text) for text in asked.texts]
-        read = self._view.facts["reading"]
-        queries = self._model.encode(as_compared(asked.texts, None, read))
+        facts = self._view.facts
+        queries, words = self._prepared(asked, facts)
         with self._moment() as (db, view):
-            if view.facts["reading"] != read:  # The index was replaced.
-                texts = as_compared(asked.texts, None, view.facts["reading"])
-                queries = self._model.encode(texts)
+            names = "reading", "languages"
+            if any(view.facts.get(name) != facts.get(name) for name in names):
+                queries, words = self._prepared(asked, view.facts)  # It was replaced.
             state = view.state
-            stems = rows_of.stem_numbers(db, words)
             counts = None if asked.mode == "vectors" else state.words
+            stems = rows_of.stem_numbers(db, [stems for stems, _ in words])
             rankings = list(
                 ranked(
                     state.vectors,
                     counts,
                     queries,
                     stems,
+                    [code for _, code in words],
                     asked.k,
                     asked.mode,
                     asked.weight,
@@ -292,6 +305,17 @@ class FileIndex(QuestionIndex):
             entries = rows_of.entries_at(db, state, rankings)
         vectors = [state.vectors[places] for places in rankings]
         return Found(view.detector, queries, vectors, entries)
+
+    def _prepared(
+        self, asked: Asked, facts: Mapping[str, Any]
+    ) -> tuple[np.ndarray, list[tuple[list[str], int]]]:
+        """The vectors of what is asked, and the stems and the language of each, by an index's settings."""
+        words: list[tuple[list[str], int]] = [([], UNSURE)] * len(asked.texts)
+        if asked.mode != "vectors":
+            languages = rows_of.languages_of(facts)
+            words = [asked_stems(text, languages) for text in asked.texts]
+        texts = as_compared(asked.texts, None, facts["reading"])
+        return self._model.encode(texts), words
 
     def export(self, path: str | os.PathLike, *, overwrite: bool = False) -> int:
         """`QuestionIndex.export`."""

@@ -17,7 +17,7 @@ from siamese.encoders import find_encoder
 from siamese.encoders.protocol import valid_unicode
 from siamese.errors import SiameseError
 from siamese.index.asking import shown
-from siamese.index.ranking import words_in
+from siamese.index.stems import words_in
 from siamese.model.explain import differences
 from siamese.reading.clusters import as_models_read
 from siamese.reading.columns import read_spec
