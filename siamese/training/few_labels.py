@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +22,6 @@ from siamese.nn.nearest import top_k
 from siamese.reading.clusters import cluster_split, number_questions, question_groups
 from siamese.reading.pairs import QuestionPairs
 from siamese.system.arguments import counted
-from siamese.system.progress import elapsed
 from siamese.training.head import fit_head
 from siamese.training.pieces import Pieces
 from siamese.training.report import CURVE_PAIRS
@@ -156,8 +156,7 @@ def _encoded(
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """The texts' vectors by the frozen encoder and by any LSTM, float32 [texts, d] each."""
     begun = time.monotonic()
-    with elapsed(f"Encoding {counted(len(texts), 'question')}"):
-        vectors = start.encode(texts)
+    vectors = start.encode(texts, show_progress=sys.stderr.isatty())
     note(
         f"{counted(len(texts), 'question')} encoded in {time.monotonic() - begun:.1f} s."
     )
