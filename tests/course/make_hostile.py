@@ -101,7 +101,8 @@ def calls(command):
 
 def pickles(canary):
     """Yields (name, pickle): each would run code, fill the memory or is not a file of weights."""
-    command, python = f"touch {canary}", f"open({str(canary)!r}, 'w').close()"
+    command = f"touch {canary}"
+    python = f"open({str(canary)!r}, 'w').close()"
     for protocol in range(6):
         for name, bomb in (
             ("os.system", Calls(os.system, command)),

@@ -64,11 +64,13 @@ def test_nothing_is_drawn_before_the_first_batch():
     ids = [[i] for i in range(2, 12)]
     random.seed(5)
     before = random.getstate()
-    first, second = data_generator(ids, ids, 10), data_generator(ids, ids, 10)
+    first = data_generator(ids, ids, 10)
+    second = data_generator(ids, ids, 10)
     assert random.getstate() == before
     late = next(second)[0][:, 0].tolist(), next(first)[0][:, 0].tolist()
     random.seed(5)
-    one, two = reference_batches(ids, ids, 10), reference_batches(ids, ids, 10)
+    one = reference_batches(ids, ids, 10)
+    two = reference_batches(ids, ids, 10)
     assert late == (next(one)[0][:, 0].tolist(), next(two)[0][:, 0].tolist())
 
 

@@ -24,7 +24,8 @@ def tokens(rows=6, length=8, vocab=VOCAB, seed=0):
 
 
 def arrays():
-    draw, shapes = np.random.default_rng(3), LstmConfig(VOCAB, D).shapes()
+    draw = np.random.default_rng(3)
+    shapes = LstmConfig(VOCAB, D).shapes()
     return {
         name: draw.normal(size=shape).astype(np.float32)
         for name, shape in shapes.items()

@@ -57,7 +57,8 @@ def generator():
 
 def lstm():
     """The bias at the start, of input, candidate, forget and output gate."""
-    config, key = LstmConfig(vocab_size=10, d_model=4), jax.random.key(0)
+    config = LstmConfig(vocab_size=10, d_model=4)
+    key = jax.random.key(0)
     for bias, expected in (("all_gates", [1, 1, 1, 1]), ("forget_gate", [0, 0, 1, 0])):
         gates = init(key, config, bias)["lstm/bias"].reshape(4, 4)
         np.testing.assert_allclose(gates.mean(axis=1), expected, atol=1e-4)

@@ -54,10 +54,8 @@ def test_masked_a_question_is_the_same_alone_and_in_company_and_numpy_equals_jax
     encoder = Lstm(BOTH, weights, VOCABULARY)
     for count, longest in ((3, 700), (300, 12)):  # by NumPy, by JAX
         rows = questions(count, longest=longest)
-        together, expected = (
-            encoder.encode_ids(rows),
-            encode_few(weights, padded(rows, longest), BOTH),
-        )
+        together = encoder.encode_ids(rows)
+        expected = encode_few(weights, padded(rows, longest), BOTH)
         assert (
             together.shape == (count, BOTH.output_size) and together.dtype == np.float32
         )
@@ -132,7 +130,8 @@ def test_equals_the_loop_in_value_and_gradient(mask, reverse):
     expected = reference(kernel, bias, x, PLACES, mask, reverse)
     assert_allclose(means, expected, rtol=1e-5, atol=1e-6)
 
-    arguments, draw = example(2, np.float64), np.random.RandomState(4)
+    arguments = example(2, np.float64)
+    draw = np.random.RandomState(4)
     direction = draw.randn(BATCH, HIDDEN)
 
     def ours(kernel, bias, x):

@@ -37,10 +37,8 @@ PAIRS = st.lists(
 @settings(max_examples=40, deadline=None)
 @given(pairs=PAIRS, cut=st.integers(-1, 7))
 def test_metrics_equal_scikit_learn_and_no_cut_is_better_than_the_best(pairs, cut):
-    scores, labels = (
-        np.array([s / 6 for s, _ in pairs]),
-        np.array([y for _, y in pairs]),
-    )
+    scores = np.array([s / 6 for s, _ in pairs])
+    labels = np.array([y for _, y in pairs])
     answers = scores > cut / 6
     expected = {"n": len(pairs), "base_rate": labels.mean(), "threshold": cut / 6}
     for some, names in (
@@ -169,7 +167,8 @@ def drawn(n, seed=0):
 def test_a_fit_reaches_the_minimum_of_platts_loss_and_travels_through_json():
     scores, labels = drawn(400)
     fit = fit_calibration(scores, labels)
-    ones, zeros = labels.sum(), (~labels).sum()
+    ones = labels.sum()
+    zeros = (~labels).sum()
     target = np.where(labels, (ones + 1) / (ones + 2), 1 / (zeros + 2))
     error = expit(fit.slope * scores + fit.intercept) - target
     assert np.abs([error.mean(), (error * scores).mean()]).max() < 1e-6  # the gradient
@@ -197,7 +196,8 @@ def test_the_error_is_that_of_scikit_learns_bins_of_equal_mass():
     expected = np.abs(share - mean).mean()  # 200 pairs in each
     assert expected_calibration_error(scores**2, labels) == pytest.approx(expected)
     # Two bins, of the pairs below and from 0.3 on.
-    probabilities, labels = [0.1, 0.1, 0.3, 0.3, 0.9, 0.9], [0, 1, 0, 1, 1, 1]
+    probabilities = [0.1, 0.1, 0.3, 0.3, 0.9, 0.9]
+    labels = [0, 1, 0, 1, 1, 1]
     expected = (abs(1 - 0.2) + abs(3 - 2.4)) / 6
     assert expected_calibration_error(probabilities, labels, 2) == pytest.approx(
         expected
@@ -288,7 +288,9 @@ RELEVANT = st.sets(st.integers(0, 9), min_size=1, max_size=4)
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(RANKED, RELEVANT), min_size=1, max_size=5))
 def test_retrieval_equals_the_definitions(queries):
-    reciprocal, recall, average = [], [], []
+    reciprocal = []
+    recall = []
+    average = []
     for row, targets in queries:
         ranks = [rank for rank, item in enumerate(row, 1) if item in targets]
         reciprocal.append(1 / ranks[0] if ranks else 0)
@@ -304,7 +306,8 @@ def test_retrieval_equals_the_definitions(queries):
 
 
 def test_intervals_draw_whole_clusters_of_queries_that_share_an_answer():
-    ranked, relevant = [["a"], ["b"]] * 40, [{"a"}, {"c"}] * 40
+    ranked = [["a"], ["b"]] * 40
+    relevant = [{"a"}, {"c"}] * 40
     own = evaluate_retrieval(ranked, relevant, clusters=range(80)).intervals
     one = evaluate_retrieval(ranked, relevant, clusters=[0] * 80).intervals["MRR"]
     assert list(own) == ["MRR", "MAP", "recall@1", "recall@5", "recall@10"]

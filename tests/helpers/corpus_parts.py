@@ -9,13 +9,13 @@ from siamese import embedded_corpus
 
 def small_corpus(train=50, valid=50, test=50):
     """The first duplicates, 37 %, and others of each part, in the corpus's order."""
-    corpus, parts = embedded_corpus(), {}
+    corpus = embedded_corpus()
+    parts = {}
     for name, size in {"train": train, "valid": valid, "test": test}.items():
-        pairs, duplicates = getattr(corpus, name), round(0.37 * size)
-        yes, no = (
-            np.flatnonzero(pairs.is_duplicate),
-            np.flatnonzero(~pairs.is_duplicate),
-        )
+        pairs = getattr(corpus, name)
+        duplicates = round(0.37 * size)
+        yes = np.flatnonzero(pairs.is_duplicate)
+        no = np.flatnonzero(~pairs.is_duplicate)
         parts[name] = pairs.select(
             np.sort([*yes[:duplicates], *no[: size - duplicates]])
         )

@@ -58,7 +58,8 @@ def killed_runs(folder, times, signals, steps):
     ]
     command += ["--steps", steps, "--batch-size", 16, "--set=checkpoint_every=5"]
     command += ["--set=eval_every=10", "--set=d_model=16", "--output"]
-    processes, dice = multiprocessing.get_context("forkserver"), random.Random(1)
+    processes = multiprocessing.get_context("forkserver")
+    dice = random.Random(1)
     processes.set_forkserver_preload(PRELOADED)
     kills = finished = 0
 
@@ -70,11 +71,14 @@ def killed_runs(folder, times, signals, steps):
 
     begun = time.monotonic()
     start(folder / "whole").join()
-    seconds, whole = time.monotonic() - begun, run_contents(folder / "whole")
+    seconds = time.monotonic() - begun
+    whole = run_contents(folder / "whole")
     while kills < times:
-        run, ended = folder / f"run{finished}", False
+        run = folder / f"run{finished}"
+        ended = False
         while not ended:
-            child, name = start(run), signals[kills % len(signals)]
+            child = start(run)
+            name = signals[kills % len(signals)]
             if kills < times:
                 child.join(dice.uniform(0, seconds))
             if kills < times and child.is_alive():

@@ -27,7 +27,8 @@ def triplet_loss(
     sides["both"] = sides["rows"] + sides["columns"]
     for i in range(n):
         positive = scores[i, i]
-        means, nearests = [], []
+        means = []
+        nearests = []
         for some, excluded in sides[direction]:
             negatives = [some[i, j] for j in range(n) if j != i and not excluded[i, j]]
             if negatives:

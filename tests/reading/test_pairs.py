@@ -78,7 +78,8 @@ def test_parts_of_a_split_share_no_question_and_hold_every_row_once(
 
 
 def test_groups_of_very_different_size_still_come_near_the_fractions():
-    sizes, fractions = [600, 50, 40, 30] + [1] * 280, (0.8, 0.1, 0.1)
+    sizes = [600, 50, 40, 30] + [1] * 280
+    fractions = (0.8, 0.1, 0.1)
     names = [f"group {group}" for group, size in enumerate(sizes) for _ in range(size)]
     pairs = QuestionPairs(names, [f"other {i}" for i in range(1000)], [0, 1] * 500)
     parts = pairs.split_by_cluster(fractions, 3)

@@ -233,7 +233,8 @@ def test_a_writer_waits_for_another_and_overwrites_the_rest_of_a_killed_one(tmp_
         "    file.write(b'half' * 9999); file.flush(); print('ready', flush=True); sys.stdin.read()"
     )
     path = tmp_path / "file"
-    command, pipe = [sys.executable, "-c", program, str(path)], subprocess.PIPE
+    command = [sys.executable, "-c", program, str(path)]
+    pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as writer:
         assert writer.stdout.readline() == "ready\n"
         options = {"args": (path, "new"), "kwargs": {"overwrite": True}}

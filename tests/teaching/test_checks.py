@@ -155,7 +155,8 @@ def test_the_loss_may_be_written_in_tensorflow():
     def TripletLossFn(v1, v2, margin=0.25):
         scores = tf.linalg.matmul(v2, v1, transpose_b=True)
         positive = tf.linalg.diag_part(scores)
-        others, batch = scores - tf.linalg.diag(positive), v1.shape[0]
+        others = scores - tf.linalg.diag(positive)
+        batch = v1.shape[0]
         masked = (tf.eye(batch) == 1) | (scores > positive[:, None])
         closest = tf.reduce_max(scores - 2.0 * tf.cast(masked, scores.dtype), axis=1)
         terms = (tf.reduce_sum(others, axis=1) / (batch - 1), closest)
@@ -167,7 +168,8 @@ def test_the_loss_may_be_written_in_tensorflow():
 @functools.cache
 def wrong_results(name):
     """(sentence, form, function, results) of each mistake of an exercise."""
-    check, table = CHECKS[name], []
+    check = CHECKS[name]
+    table = []
     empty = type(check.table[0])("")
     cases = (
         [(empty, check.trace)]

@@ -179,7 +179,8 @@ def test_the_cause_comes_first_and_alone_and_the_page_has_what_a_teacher_needs(
 
 @slow
 def test_a_killed_run_leaves_no_kernel_and_goes_on_where_it_was(tmp_path):
-    folder, out = tmp_path / "in", tmp_path / "out"
+    folder = tmp_path / "in"
+    out = tmp_path / "out"
     hand_in(folder / "=anna" / "x.ipynb", FIRST, SECOND)
     hand_in(folder / "ben" / "x.ipynb", FIRST, "while True: pass")
     command = [

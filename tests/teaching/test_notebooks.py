@@ -58,7 +58,8 @@ def nbgrader(name, *, solution, **points):
 def test_a_student_gets_the_blanks_and_a_teacher_the_solutions_with_full_marks(source):
     """The marks are those of the last execution; `make check-notebooks` executes again."""
     assert build.stale(source) == []
-    student, solution = read("student", source), read("solution", source)
+    student = read("student", source)
+    solution = read("solution", source)
     text = source.read_text("utf-8")
     for name, check in EXERCISES[int(source.stem[:2])].items():
         blank, solved = cell(student, name), cell(solution, name)

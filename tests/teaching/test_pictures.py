@@ -71,7 +71,8 @@ def test_the_drawing_needs_no_network_and_two_of_them_do_not_disturb_each_other(
 
 @pytest.mark.slow
 def test_the_drawing_in_a_browser(browser):
-    page, errors = browser.new_page(viewport={"width": 390, "height": 900}), []
+    page = browser.new_page(viewport={"width": 390, "height": 900})
+    errors = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.set_content(drag_circle().data)
     loss = page.locator("[data-part=loss]")

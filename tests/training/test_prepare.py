@@ -117,7 +117,8 @@ def prepared(rows=TRAIN, valid=VALID, **changes):
 
 
 def test_labelled_pairs_have_their_own_labels_and_proportion():
-    labels, known = prepared().labelled[2], {}
+    labels = prepared().labelled[2]
+    known = {}
     for one, two, label in zip(*(side.tolist() for side in prepared().labelled)):
         assert known.setdefault((one, two), label) == label
     assert labels.mean() == pytest.approx(0.4, abs=0.01)
@@ -335,10 +336,8 @@ def test_labelled_pairs_go_with_each_batch_and_are_drawn_evenly():
     # Five batches of each length draw 30 of its 30 labelled pairs: each once.
     assert drawn == Counter(dict.fromkeys(table, 1))
     # Shorter and longer ones than all others are drawn too.
-    pairs, labelled = (
-        make_pairs([5] * 8, [5] * 8),
-        ([[2], [3] * 11], [[4], [5] * 9], [0, 1]),
-    )
+    pairs = make_pairs([5] * 8, [5] * 8)
+    labelled = ([[2], [3] * 11], [[4], [5] * 9], [0, 1])
     batch = next(PairBatches(*pairs, 4, labelled=labelled, pair_batch_size=7))
     assert batch.q1.shape == (4, 5) and batch.labelled_q1.shape == (7, 11)
     assert set(batch.is_duplicate.tolist()) == {0, 1}

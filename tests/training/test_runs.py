@@ -65,7 +65,8 @@ def trainer_of(corpus, config=COURSE, output=None, **changes):
 
 
 def train(corpus, *arguments, **changes):
-    trainer, losses = trainer_of(corpus, *arguments, **changes), []
+    trainer = trainer_of(corpus, *arguments, **changes)
+    losses = []
     at_each_step(trainer, losses.append)
     trainer.train()
     return losses, trainer
@@ -254,7 +255,8 @@ def test_a_collapsed_run_is_not_advised_to_do_what_it_does(
 
 
 def test_a_loss_that_is_not_a_number_ends_the_run_and_the_checkpoint_stays(corpus, run):
-    trainer, before = trainer_of(corpus, output=run), contents(run)
+    trainer = trainer_of(corpus, output=run)
+    before = contents(run)
     trainer.state.weights["embedding"] *= np.inf
     with pytest.raises(SiameseError):
         trainer.train()

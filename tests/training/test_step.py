@@ -27,7 +27,8 @@ LONG = 10**9  # steps of a run whose linear rate has not begun to fall
 
 def course_step(vocab_size, d_model, **changes):
     config = TrainConfig(d_model=d_model, **changes)
-    lstm, optimizer = LstmConfig(vocab_size, d_model), make_optimizer(config, LONG)
+    lstm = LstmConfig(vocab_size, d_model)
+    optimizer = make_optimizer(config, LONG)
     return (
         make_step(lstm_network(lstm), make_loss(config), optimizer),
         optimizer,
@@ -45,7 +46,8 @@ def test_50_steps_of_2022_have_stock_trax_s_losses_and_the_golden_ones():
     stock = list(stock_steps(2022, 3))
     words = len(stock[0].weights["embedding"])
     step, optimizer, config = course_step(words, 128, edition=2022)
-    state, losses = initial_state(stock[0].weights, optimizer), []
+    state = initial_state(stock[0].weights, optimizer)
+    losses = []
     for number, batch in enumerate(batches_and_vocabulary(256)[0][1:], 1):
         state, metrics = step(state, batch)
         losses.append(float(metrics["loss"]))
@@ -97,7 +99,8 @@ def tokens(rows, length, seed=0, words=range(2, 20)):
 
 
 def batches_of(rows, *sizes, **options):
-    labelled, clusters = (*rows, np.arange(40) % 2), [np.arange(40) // 4] * 2
+    labelled = (*rows, np.arange(40) % 2)
+    clusters = [np.arange(40) // 4] * 2
     return PairBatches(*rows, *sizes, clusters=clusters, labelled=labelled, **options)
 
 
@@ -159,10 +162,8 @@ def loop_loss(scores, mask):
 
 
 def test_a_row_without_negatives_has_neither_loss_nor_gradient():
-    scores, mask = (
-        jnp.asarray(SCORES[:2, :2], jnp.float32),
-        jnp.asarray(~np.eye(2, dtype=bool)),
-    )
+    scores = jnp.asarray(SCORES[:2, :2], jnp.float32)
+    mask = jnp.asarray(~np.eye(2, dtype=bool))
     loss, gradient = jax.value_and_grad(lambda s: ranking_loss(s, mask).sum())(scores)
     assert float(loss) == 0.0
     assert_array_equal(gradient, np.zeros_like(gradient))
