@@ -39,7 +39,9 @@ from siamese.encoders.protocol import (
 )
 from siamese.errors import ArgumentError, DataError, MissingDependencyError
 
-USE, WORDLLAMA, MINILM = "use", "wordllama", "minilm"
+USE = "use"
+WORDLLAMA = "wordllama"
+MINILM = "minilm"
 
 
 def find_encoder(spec: str | os.PathLike | Any) -> BaseEncoder:

@@ -31,14 +31,18 @@ MOST_PIECES = (
     256  # of a text, [CLS] and [SEP] among them; those after them are not read
 )
 
-WEIGHTS, TOKENIZER = "model.safetensors", "tokenizer.json"
+WEIGHTS = "model.safetensors"
+TOKENIZER = "tokenizer.json"
 _SHA256 = {
     WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
-_LAYERS, _HEADS = 6, 12
+_LAYERS = 6
+_HEADS = 12
 _NORM_EPSILON = 1e-12
-_PAD, _UNKNOWN = 0, 100  # ids
+# Ids.
+_PAD = 0
+_UNKNOWN = 100
 # A batch is padded to one of these lengths and to a power of two of texts: few shapes,
 # so few compilations. Of 12,000 of Quora's questions a sixth of the pieces is padding.
 _LENGTHS = np.array(

@@ -21,7 +21,8 @@ from siamese.text.language import is_plainly_foreign
 # How much more probable the other word must be, as a logarithm: after two neighbouring
 # letters that changed places, and after a letter too few, too many or another. Chosen
 # by reading the words that it changes in 28,000 questions (docs/topics/decisions.md).
-SWAPPED, OTHER = 10.0, 14.0
+SWAPPED = 10.0
+OTHER = 14.0
 # A word between blanks and marks: no part of a name, an address, a number or a word
 # with a hyphen.
 _WORD = re.compile(
@@ -63,7 +64,8 @@ class Spelling:
         return known
 
     def _of_word(self, word: str) -> str:
-        small, pieces = word.lower(), self._pieces
+        small = word.lower()
+        pieces = self._pieces
         if f"▁{word}" in pieces or f"▁{small}" in pieces or small in self._known:
             return word
         candidates = [(swapped(small), SWAPPED)]

@@ -57,7 +57,10 @@ _SCRIPTS = re.compile(
 _GREEK_WORD = re.compile(
     "[\u0370-\u03ff\u1f00-\u1fff]{3,}"
 )  # Fewer letters may be a formula's.
-_OUTSIDE, _START, _END = -1, 1, 2  # ids
+# Ids.
+_OUTSIDE = -1
+_START = 1
+_END = 2
 _PARTS = (
     17  # The file has the embedding in 17 parts: token i is row i // 17 of part i % 17.
 )
@@ -82,8 +85,11 @@ class _Rows:
     def __init__(self, file: BinaryIO):
         np.lib.format.read_magic(file)
         shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-        self._file, self._start, self._lock = file, file.tell(), threading.Lock()
-        self._rows, self._known = np.empty(shape, dtype), 0
+        self._file = file
+        self._start = file.tell()
+        self._lock = threading.Lock()
+        self._rows = np.empty(shape, dtype)
+        self._known = 0
 
     def __getitem__(self, places: np.ndarray) -> np.ndarray:
         with self._lock:
@@ -114,7 +120,8 @@ class UniversalSentenceEncoder(FrozenEncoder):
         super().__init__(USE, fingerprint_of(*contents), SIZE, self._of_texts)
         if self.fingerprint != _FINGERPRINT:  # Rows are read without their checksum.
             raise ValueError("its files are not those of 0.2.1")
-        self._blas, self._lock = ThreadpoolController(), threading.Lock()
+        self._blas = ThreadpoolController()
+        self._lock = threading.Lock()
         self._pieces = Pieces(contents[1])
         self.longest = MOST_TOKENS * self._pieces.longest
         self._spelling = Spelling(self._pieces)
@@ -227,7 +234,8 @@ class UniversalSentenceEncoder(FrozenEncoder):
         [distinct tokens, 512], in `inputs` of the convolutions, [distinct tokens, 768],
         and in the `products` with their kernels.
         """
-        w, near = self._weights, np.pad(places, _NEAR)
+        w = self._weights
+        near = np.pad(places, _NEAR)
         at = np.flatnonzero(near)
         window = at[:, None] + np.arange(-_NEAR, _NEAR + 1)  # [tokens, 5], positions
         words = near[window]

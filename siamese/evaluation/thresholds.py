@@ -44,11 +44,13 @@ def best_threshold(scores: ArrayLike, labels: ArrayLike) -> float:
     # Every way to cut the scores: midway between two neighbouring different ones, or
     # beyond the ends.
     order = np.argsort(-scores, kind="stable")
-    falling, hits = scores[order], np.cumsum(truth[order])
+    falling = scores[order]
+    hits = np.cumsum(truth[order])
     # last of each equal run
     last = np.flatnonzero(np.append(np.diff(falling) != 0, True))
     distinct = falling[last]
-    upper, lower = distinct[:-1], distinct[1:]
+    upper = distinct[:-1]
+    lower = distinct[1:]
     between = upper * 0.5 + lower * 0.5
     # Neighbouring floats have no midpoint; the lower one cuts as well, `>` being
     # strict. The same for neighbours in float32, as NumPy rounds a threshold to the
@@ -95,7 +97,8 @@ def fit_threshold(
     them apart.
     """
     scores, truth = check_scores(scores, labels)
-    duplicates, threshold = int(truth.sum()), _border(scores, truth)
+    duplicates = int(truth.sum())
+    threshold = _border(scores, truth)
     if np.isnan(threshold) or (slope := slope_through(threshold, scores, truth)) <= 0:
         raise DataError(
             f"The duplicates among the labels, {duplicates:,} of {len(truth):,}, do not have higher "
@@ -104,7 +107,8 @@ def fit_threshold(
     low = high = threshold
     if resamples:
         interval = bootstrap_interval(_border, scores, truth, resamples)
-        low, high = interval.low, interval.high
+        low = interval.low
+        high = interval.high
     calibration = Calibration(len(truth), slope, -slope * threshold)
     return FittedThreshold(threshold, low, high, len(truth), duplicates, calibration)
 

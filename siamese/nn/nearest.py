@@ -55,7 +55,8 @@ def top_k(
       >>> rows.tolist(), products.round(1)
       ([[1, 0]], array([[0.8, 0.6]], dtype=float32))
     """
-    k, step = min(k, len(vectors)), max(1, SCORES // max(1, len(vectors)))
+    k = min(k, len(vectors))
+    step = max(1, SCORES // max(1, len(vectors)))
     rows = np.zeros((len(queries), k), np.int64)
     products = np.zeros((len(queries), k), np.float32)
     for start in range(0, len(queries) if k else 0, step):
@@ -65,5 +66,6 @@ def top_k(
             some = np.sort(best_rows(scores, min(k + 2, len(scores))))
             exact = np.vecdot(vectors[some], queries[at])
             order = np.argsort(-exact, kind="stable")[:k]
-            rows[at], products[at] = some[order], exact[order]
+            rows[at] = some[order]
+            products[at] = exact[order]
     return rows, products

@@ -72,7 +72,8 @@ Search = body(
     mode=(Literal["hybrid", "vectors", "words"], "hybrid"),
 )
 Ids = body("Ids", ids=several(Id))
-New, NewWithId = body("New", **NEW), body("NewWithId", **NEW, id=Id)
+New = body("New", **NEW)
+NewWithId = body("NewWithId", **NEW, id=Id)
 NewQuestions = body("NewQuestions", questions=several(NewWithId) | several(New))
 Page = body(
     "Page", offset=(whole(ge=0, le=1 << 40), 0), limit=(whole(ge=1, le=10_000), 1000)
@@ -105,7 +106,8 @@ Answers = create_model("Answers", answers=list[create_model("Answer", **ANSWER)]
 EFFECTS = {"threshold": float, "words1": WORDS, "words2": WORDS}
 Explained = create_model("Explained", **ANSWER, **EFFECTS)
 Hits = create_model("Hits", results=list[list[model_of(Hit)]])
-Changed, Removed = model_of(Added), create_model("Removed", removed=int)
+Changed = model_of(Added)
+Removed = create_model("Removed", removed=int)
 ROW = create_model("GroupRow", **GROUP_ROW)
 Groups = create_model("Groups", rows=list[ROW], total=int, groups=int)
 Next = create_model("Next", pair=list[str], shown=list[str], answers=int)

@@ -23,7 +23,10 @@ from siamese.system.arguments import check_labels, counted, whole_number
 
 WINDOW = 128  # batches whose pairs are bucketed together
 # What a random stream is for: streams of one seed must not be the same numbers.
-ORDER, EMISSION, SWAP, LABELLED = 0, 2, 3, 4
+ORDER = 0
+EMISSION = 2
+SWAP = 3
+LABELLED = 4
 
 NO_PAIRS = np.zeros(0, dtype=np.int64)
 
