@@ -5,9 +5,27 @@ One message each: what was wrong, where, and what to do.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class SiameseError(Exception):
-    """Base of all errors that a user can cause; the command line prints the message and exits 2."""
+    """Base of all errors that a user can cause; the command line prints the message and exits 2.
+
+    Attributes:
+      message: what was wrong, where, and what to do.
+      arguments: the arguments of Python that the message tells to pass or to leave out, each written there
+        as `name=` or `name=value`; the command line has flags in their places.
+
+    Example:
+      >>> error = ArgumentError("q.db is there. Pass overwrite=True.", arguments=["overwrite"])
+      >>> str(error), error.arguments
+      ('q.db is there. Pass overwrite=True.', ('overwrite',))
+    """
+
+    def __init__(self, message: object = "", *, arguments: Sequence[str] = ()):
+        super().__init__(message)
+        self.message = str(message)
+        self.arguments = tuple(arguments)
 
 
 class ShapeError(SiameseError, ValueError):

@@ -1,4 +1,4 @@
-"""What errors tell their readers to do; no other test but tests/cli/test_messages.py looks at wording.
+"""What errors tell their readers to do; else only tests/cli/test_flags_in_messages.py looks at wording.
 
 Other tests look at an error's class and at the names in it (tests/helpers/refusals.py).
 """

@@ -48,7 +48,8 @@ def naming(path: str) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        raise DataError(f"{path}: {error}") from None
+        message = f"{path}: {error.message}"
+        raise DataError(message, arguments=error.arguments) from None
 
 
 class AnswersFile:
@@ -59,7 +60,8 @@ class AnswersFile:
     """
 
     def __init__(self, path: str, options: dict[str, Any]):
-        self.path, self.options = path, options
+        self.path = path
+        self.options = options
 
     def answers(self) -> QuestionPairs:
         """All answers that the file has now, as labelled pairs; rows without text do not count."""
@@ -67,10 +69,18 @@ class AnswersFile:
             pairs = answers_of(self.path, self.options | {"bad_rows": "refuse"})
         except DataError as error:
             # To skip rows would lose them when the file is rewritten.
-            raise DataError(str(error).replace(SKIP, "")) from None
-        report = pairs.report
-        if report is None:
+            message = error.message.replace(SKIP, "")
+            raise DataError(message, arguments=error.arguments) from None
+        if pairs.report is None:
             return pairs
+        self._check_alone(pairs)
+        with naming(self.path):
+            check_answers(pairs)
+        return pairs
+
+    def _check_alone(self, pairs: QuestionPairs) -> None:
+        """Refuses a file of more than answers, or with rows that are none."""
+        report = pairs.report
         is_ours = sorted(map(str.casefold, report.columns)) == sorted(HEADER)
         if not is_ours or self.path.lower().endswith(NOT_CSV):
             what = f"{self.path} is not a table of answers alone ({','.join(HEADER)})"
@@ -82,9 +92,6 @@ class AnswersFile:
             lines = "; ".join(report.finding_lines())
             what = f"{self.path} is rewritten with each answer, and would lose what it has: {lines}"
             raise DataError(f"{what}. Correct or delete these rows.")
-        with naming(self.path):
-            check_answers(pairs)
-        return pairs
 
     def change_answer(
         self,
@@ -94,29 +101,26 @@ class AnswersFile:
         before: bool | None,
     ) -> bool | None:
         """`QuestionIndex.change_answer`; the answer is on disk when it returns."""
-        with open_atomically(
-            self.path, overwrite=True
-        ) as file:  # Others wait until it is closed.
+        # Others wait until the file is closed.
+        with open_atomically(self.path, overwrite=True) as file:
             pairs = self.answers()
-            keys = list(map(answer_key, pairs.question1, pairs.question2))
-            places = [
-                at
-                for at, key in enumerate(keys)
-                if key == answer_key(question1, question2)
-            ]
-            answer = bool(pairs.is_duplicate[places[-1]]) if places else None
-            rows = list(
-                zip(pairs.question1, pairs.question2, map(int, pairs.is_duplicate))
-            )
+            key = answer_key(question1, question2)
+            others = []
+            answer = None  # the last one to this pair
+            for row in zip(pairs.question1, pairs.question2, pairs.is_duplicate):
+                if answer_key(*row[:2]) == key:
+                    answer = bool(row[2])
+                else:
+                    others.append(row)
+            rows = list(zip(pairs.question1, pairs.question2, pairs.is_duplicate))
             if answer == before:
-                rows = [row for at, row in enumerate(rows) if at not in places]
+                rows = others
                 if is_duplicate is not None:
-                    rows.append((question1, question2, int(is_duplicate)))
+                    rows.append((question1, question2, is_duplicate))
                     check_answers(QuestionPairs(*map(list, zip(*rows))))
                 answer = is_duplicate
             # UTF-8 with its mark is read as UTF-8, whatever --encoding says.
-            lines = (
-                "".join(f"{csv_line(row)}\n" for row in (HEADER, *rows)) if rows else ""
-            )
-            file.write(lines.encode("utf-8-sig" if rows else "utf-8"))
+            lines = [HEADER, *((one, two, int(label)) for one, two, label in rows)]
+            text = "".join(f"{csv_line(line)}\n" for line in lines)
+            file.write(text.encode("utf-8-sig") if rows else b"")
         return answer

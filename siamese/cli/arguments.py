@@ -1,54 +1,141 @@
-"""How a command declares its arguments, and the arguments that several commands share."""
+"""How a command declares its options, and the options that several commands share.
+
+A command's options are a frozen dataclass, whose fields say in their types how argparse
+reads them. A field of another such dataclass stands for all of its fields.
+"""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from types import NoneType
+from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
 NOT_CSV = (".json", ".jsonl", ".tsv", ".xlsx", ".xls", ".ods", ".parquet", ".gz")
-Argument = Callable[[Any], Any]  # adds an argument to a parser
+Options = TypeVar("Options")
 
 
-def arg(*names: str, **options: Any) -> Argument:
-    """An argument of a command; see `argparse.ArgumentParser.add_argument`."""
-    return lambda parser: parser.add_argument(*names, **options)
+@dataclass(frozen=True)
+class OneOf:
+    """Arguments that exclude each other: those that are declared with the same object."""
+
+    required: bool = False
 
 
-def flag(name: str, help: str) -> Argument:
-    """A flag without a value."""
-    return arg(name, help=help, action="store_true")
+@dataclass(frozen=True)
+class Argument:
+    """How argparse reads a field."""
+
+    is_positional: bool
+    name: str | None  # None: that of the field
+    options: Mapping[str, Any]  # of `argparse.ArgumentParser.add_argument`
+    one_of: OneOf | None
 
 
-def one_of(*arguments: Argument, required: bool = False) -> Argument:
-    """Arguments that exclude each other."""
-
-    def add(parser: argparse.ArgumentParser) -> None:
-        group = parser.add_mutually_exclusive_group(required=required)
-        for argument in arguments:
-            argument(group)
-
-    return add
+def positional(*, one_of: OneOf | None = None, **options: Any) -> Argument:
+    """An argument that is known by its place; one with a default may be left out."""
+    return Argument(True, None, options, one_of)
 
 
-def answers_file(path: str) -> str:
-    """The file beside a list or an index that has its answers."""
-    return f"{path.rstrip('/')}.answers.csv"
+def option(
+    name: str | None = None, *, one_of: OneOf | None = None, **options: Any
+) -> Argument:
+    """An option with a value; without a default it is required. Its type is the field's."""
+    return Argument(False, name, options, one_of)
 
 
-def command(*arguments: Argument) -> Callable:
-    """Declares a function of the parsed flags as a command, with its arguments in the order of the help.
+def flag(help: str, *, one_of: OneOf | None = None) -> Argument:
+    """An option without a value, of a bool field."""
+    return Argument(False, None, {"help": help, "action": "store_true"}, one_of)
+
+
+def flag_of(name: str) -> str:
+    """The flag of a field, such as --bad-rows of bad_rows."""
+    return f"--{name.replace('_', '-')}"
+
+
+def command(options: type) -> Callable:
+    """Declares a function of such options as a command.
 
     The first line of its docstring is the help, the rest are examples; `index_build` is
     the command `siamese index build`.
     """
 
     def declare(function: Callable) -> Callable:
-        function.arguments = (flag("--json", "print JSON, for machines"), *arguments)
+        function.options = options
         return function
 
     return declare
+
+
+def add_arguments(parser: argparse.ArgumentParser, options: type) -> None:
+    """Adds the arguments of a command's options to its parser, in the order of the fields."""
+    groups: dict[int, Any] = {}
+    for own, declared, kind in _declared(options):
+        place: Any = parser
+        if declared.one_of is not None:
+            key = id(declared.one_of)
+            if key not in groups:
+                required = declared.one_of.required
+                groups[key] = parser.add_mutually_exclusive_group(required=required)
+            place = groups[key]
+        settings = dict(declared.options)
+        is_optional = own.default is not MISSING
+        if kind in (int, float):
+            settings.setdefault("type", kind)
+        if is_optional and "action" not in settings:
+            settings["default"] = own.default
+        if declared.is_positional:
+            if is_optional:
+                settings.setdefault("nargs", "?")
+            place.add_argument(own.name, **settings)
+        else:
+            if not is_optional:
+                settings["required"] = True
+            name = declared.name or flag_of(own.name)
+            place.add_argument(name, dest=own.name, **settings)
+
+
+def filled(options: type[Options], values: Mapping[str, Any]) -> Options:
+    """The options of a command, of the values that argparse has read."""
+    hints = get_type_hints(options)
+    own = {}
+    for field in fields(options):  # type: ignore[arg-type]
+        kind = hints[field.name]
+        own[field.name] = (
+            filled(kind, values) if is_dataclass(kind) else values[field.name]
+        )
+    return options(**own)
+
+
+def _declared(options: type) -> Iterator[tuple[Field, Argument, Any]]:
+    """The fields of options and of those in them, with their declarations and types."""
+    hints = get_type_hints(options, include_extras=True)
+    for field in fields(options):
+        hint = hints[field.name]
+        if is_dataclass(hint):
+            yield from _declared(hint)
+            continue
+        kind, declared = get_args(hint)
+        own = [part for part in get_args(kind) if part is not NoneType]
+        yield field, declared, own[0] if len(own) == 1 else kind
+
+
+def given(options: Any) -> dict[str, Any]:
+    """The values that are not the default ones, by the names of their fields."""
+    own: dict[str, Any] = {}
+    for field in fields(options):
+        value = getattr(options, field.name)
+        if is_dataclass(value):
+            own |= given(value)
+        elif field.default is MISSING or value != field.default:
+            own[field.name] = value
+    return own
+
+
+# ---- Types of arguments ----
 
 
 def cosine(text: str) -> float:
@@ -72,61 +159,116 @@ def is_workbook(path: str) -> bool:
     return path.lower().endswith(".xlsx")
 
 
+def answers_file(path: str) -> str:
+    """The file beside a list or an index that has its answers."""
+    return f"{path.rstrip('/')}.answers.csv"
+
+
+# ---- Every command ----
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandOptions:
+    """The options of every command."""
+
+    json: Annotated[bool, flag("print JSON, for machines")] = False
+
+
 # ---- Models and indexes ----
 
 MODEL_HELP = (
     "a saved model, the directory of a training run, or an encoder's name, such as use"
 )
-INDEX = arg(
-    "index", help="the file of an index; or a list of questions, read for this once"
-)
-TARGET = arg(
-    "index", metavar="INDEX_OR_MODEL", help="an index, a list of questions, or a model"
-)
-MODEL = arg(
-    "--model", help=f"{MODEL_HELP} [the index's own; of a list of questions use]"
-)
+INDEX_HELP = "the file of an index; or a list of questions, read for this once"
+Index = Annotated[str, positional(help=INDEX_HELP)]
+IndexFile = Annotated[str, positional(help="the file of an index")]
+QuestionFile = Annotated[
+    str, positional(metavar="FILE", help="a list of questions, in any format")
+]
+Target = Annotated[
+    str,
+    positional(
+        metavar="INDEX_OR_MODEL", help="an index, a list of questions, or a model"
+    ),
+]
+Model = Annotated[
+    str | None,
+    option(help=f"{MODEL_HELP} [the index's own; of a list of questions use]"),
+]
 THRESHOLD_HELP = (
     "a duplicate is above this cosine, or probability if that decides [the model's]"
 )
-THRESHOLD = arg("--threshold", type=cosine, metavar="NUMBER", help=THRESHOLD_HELP)
+Threshold = Annotated[
+    float | None, option(type=cosine, metavar="NUMBER", help=THRESHOLD_HELP)
+]
 
 # ---- Reading ----
 
 BAD_HELP = (
     "a row that cannot be read: stop there, or leave it out and count it [refuse]"
 )
-BAD_ROWS = arg(
-    "--bad-rows", choices=("refuse", "skip"), default="refuse", help=BAD_HELP
-)
-ENCODING = arg("--encoding", metavar="NAME", help="of the text, such as cp1252 [UTF-8]")
+BadRows = Annotated[str, option(choices=("refuse", "skip"), help=BAD_HELP)]
+Encoding = Annotated[
+    str | None, option(metavar="NAME", help="of the text, such as cp1252 [UTF-8]")
+]
 COLUMN_HELP = "the column of the questions; title+body joins two, :50 takes 50 words [by its name]"
-COLUMN = arg("--column", metavar="NAME", help=COLUMN_HELP)
+IdColumn = Annotated[
+    str | None,
+    option(metavar="NAME", help="the column with their ids [found by its name]"),
+]
 REPEATED_HELP = (
     "compare what many texts repeat, too: signatures, templates, tags, quoted mail"
-)
-REPEATED = flag("--keep-repeated", REPEATED_HELP)
-ID_COLUMN = arg(
-    "--id-column", metavar="NAME", help="the column with their ids [found by its name]"
 )
 COLUMNS_HELP = (
     "as question1,question2,label, each as --column of a list [found by their names]"
 )
-COLUMNS = arg("--columns", metavar="NAMES", help=COLUMNS_HELP)
 IDS_HELP = "list or index whose ids the pairs name: id1,id2 and perhaps a label (else duplicates)"
-PAIRS_OF = arg("--list", metavar="FILE", help=IDS_HELP)
-READ_LIST = BAD_ROWS, ENCODING, COLUMN, ID_COLUMN, REPEATED
-READ_PAIRS = BAD_ROWS, ENCODING, COLUMNS
-LIST_AND_PAIRS = *READ_LIST, COLUMNS, PAIRS_OF
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowReading:
+    """How the rows of any file are read."""
+
+    bad_rows: BadRows = "refuse"
+    encoding: Encoding = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListReading(RowReading):
+    """How a list of questions is read."""
+
+    column: Annotated[str | None, option(metavar="NAME", help=COLUMN_HELP)] = None
+    id_column: IdColumn = None
+    keep_repeated: Annotated[bool, flag(REPEATED_HELP)] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairReading(RowReading):
+    """How a file of pairs is read."""
+
+    columns: Annotated[str | None, option(metavar="NAMES", help=COLUMNS_HELP)] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkReading(PairReading, ListReading):
+    """How a file of pairs is read that may name its questions by the ids of a list, which is read, too."""
+
+    list: Annotated[str | None, option(metavar="FILE", help=IDS_HELP)] = None
+
 
 # ---- Tables ----
 
-OVERWRITE = flag("--overwrite", "replace the file that is there")
+Overwrite = Annotated[bool, flag("replace the file that is there")]
 OUTPUT_HELP = (
     "write there, as CSV, or as an Excel workbook by the name .xlsx [print it]"
 )
-TABLE = (
-    arg("--output", type=table_path, metavar="FILE", help=OUTPUT_HELP),
-    OVERWRITE,
-)
-LIST_TABLE = MODEL, *READ_LIST, *TABLE  # of a command that makes a table of a list
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOptions:
+    """Where a table goes."""
+
+    output: Annotated[
+        str | None, option(type=table_path, metavar="FILE", help=OUTPUT_HELP)
+    ] = None
+    overwrite: Overwrite = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import functools
 import importlib.util
@@ -13,10 +12,11 @@ import re
 import shlex
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from siamese.cli.arguments import arg, command
+from siamese.cli.arguments import CommandOptions, command, option, positional
 from siamese.cli.output import Facts, Result, aligned, note
 from siamese.corpus import HANDWRITTEN, embedded_corpus, handwritten_questions
 from siamese.errors import ArgumentError
@@ -38,89 +38,113 @@ ASKED = (
 )
 
 
-@command(
-    arg("--output", default="demo", help="directory of the run [%(default)s]"),
-    arg(
-        "--steps",
-        type=int,
-        default=80,
-        help="steps of the assignment's training [%(default)s]",
-    ),
-)
-def demo(flags: argparse.Namespace) -> Result:
+# ---- demo ----
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demo(CommandOptions):
+    """The options of `siamese demo`."""
+
+    output: Annotated[str, option(help="directory of the run [%(default)s]")] = "demo"
+    steps: Annotated[
+        int, option(help="steps of the assignment's training [%(default)s]")
+    ] = 80
+
+
+@command(Demo)
+def demo(options: Demo) -> Result:
     """Train on the embedded corpus, evaluate, and search questions written by hand.
 
     siamese demo --output demo --steps 80
     """
-    folder = Path(flags.output)
+    folder = Path(options.output)
     _claim(folder)
     with lock_run(folder):  # Two demos at once would write the same files.
-        return _demo(folder, flags)
-
-
-def _demo(folder: Path, flags: argparse.Namespace) -> Result:
-    """`demo` in a folder of its own."""
-    from siamese.index import QuestionIndex
-    from siamese.model.detector import DuplicateDetector
-    from siamese.training.run import Trainer
-
-    started, corpus = time.monotonic(), embedded_corpus()
-    note(
-        f"Embedded corpus: {len(corpus.train):,} training, {len(corpus.valid):,} validation and "
-        f"{len(corpus.test):,} test pairs, made by a grammar."
-    )
-    figures: dict[str, dict[str, float]] = {}
-    if importlib.util.find_spec("trax") is None:
+        started = time.monotonic()
+        corpus = embedded_corpus()
         note(
-            "The assignment needs Trax, which is not installed: the demo starts with the tool."
+            f"Embedded corpus: {len(corpus.train):,} training, {len(corpus.valid):,} validation and "
+            f"{len(corpus.test):,} test pairs, made by a grammar."
         )
-    else:
-        note(
-            f"1. The assignment, in Trax's Loop: {flags.steps} steps. Its LSTM starts with a bias on the "
-            "forget gate alone; Trax's own start needs hundreds of steps to leave its plateau."
-        )
-        # Trax prints to standard output, which is for the result.
-        with contextlib.redirect_stdout(sys.stderr):
-            figures["course"] = _assignment(corpus, folder / "course", flags.steps)
-    note(
-        f"2. The tool's preset head, on the encoder `use` and {HEAD_PAIRS:,} training pairs."
-    )
-    pairs, config = corpus.train.rows(0, HEAD_PAIRS), TrainConfig.preset("head")
-    options = {"valid": corpus.valid, "overwrite": True, "quiet": flags.json}
-    trainer = Trainer(pairs, config, folder / "head", **options)
-    trainer.train()
-    report = trainer.evaluate(corpus.test)
-    trainer.save(report)
-    figures["head"] = report.to_dict()
-    note("3. The encoder `use` alone, on 300 questions written by hand.")
-    questions = handwritten_questions()
-    texts = [own["question"] for own in questions]
-    index = QuestionIndex.build(DuplicateDetector.pretrained(), texts)
-    hits, by_hand = (
-        index.search(ASKED, 1),
-        _pair_figures(index.grouped().groups, questions),
-    )
-    table, names = [["model", "accuracy", "ROC AUC"]], ("accuracy", "roc_auc")
-    table += [
-        [model, *(f"{row[n]:.4f}" for n in names)] for model, row in figures.items()
-    ]
-    table.append(["always no", f"{1 - corpus.test.base_rate:.4f}", ""])
+        figures = {
+            **_course_part(corpus, folder, options.steps),
+            **_head_part(corpus, folder, options.json),
+        }
+        answers, by_hand = _handwritten_part()
     seconds = round(time.monotonic() - started, 1)
+    table = [["model", "accuracy", "ROC AUC"]]
+    for model, row in figures.items():
+        table.append([model, f"{row['accuracy']:.4f}", f"{row['roc_auc']:.4f}"])
+    table.append(["always no", f"{1 - corpus.test.base_rate:.4f}", ""])
     lines = [
         *aligned(table),
         f"\n{folder}/{FILE} has 300 questions written by hand. Asked of them:",
         *(
-            f"  {q}\n    {hit.similarity:.2f}  {hit.question}"
-            for q, (hit,) in zip(ASKED, hits)
+            f"  {question}\n    {hit.similarity:.2f}  {hit.question}"
+            for question, hit in answers.items()
         ),
         f"\nIts duplicates, found without training (a fifth are near misses): precision "
         f"{by_hand['precision']:.3f}, recall {by_hand['recall']:.3f} over pairs.",
         f"\nDone in {seconds:.0f} s. Next, on this file or one of yours:",
         f"  siamese duplicates {shlex.quote(f'{folder}/{FILE}')}",
     ]
-    facts = {"models": figures, "handwritten": by_hand, "seconds": seconds}
-    facts["answers"] = {question: hit.question for question, (hit,) in zip(ASKED, hits)}
-    return "\n".join(lines), facts
+    facts = {
+        "models": figures,
+        "handwritten": by_hand,
+        "seconds": seconds,
+        "answers": {question: hit.question for question, hit in answers.items()},
+    }
+    return Result("\n".join(lines), facts)
+
+
+def _course_part(corpus: Any, folder: Path, steps: int) -> dict[str, dict[str, float]]:
+    """The figures of the assignment's model; none where Trax is not installed."""
+    if importlib.util.find_spec("trax") is None:
+        note(
+            "The assignment needs Trax, which is not installed: the demo starts with the tool."
+        )
+        return {}
+    note(
+        f"1. The assignment, in Trax's Loop: {steps} steps. Its LSTM starts with a bias on the "
+        "forget gate alone; Trax's own start needs hundreds of steps to leave its plateau."
+    )
+    # Trax prints to standard output, which is for the result.
+    with contextlib.redirect_stdout(sys.stderr):
+        return {"course": _assignment(corpus, folder / "course", steps)}
+
+
+def _head_part(corpus: Any, folder: Path, quiet: bool) -> dict[str, dict[str, float]]:
+    """The figures of the tool's preset `head`."""
+    from siamese.training.run import Trainer
+
+    note(
+        f"2. The tool's preset head, on the encoder `use` and {HEAD_PAIRS:,} training pairs."
+    )
+    trainer = Trainer(
+        corpus.train.rows(0, HEAD_PAIRS),
+        TrainConfig.preset("head"),
+        folder / "head",
+        valid=corpus.valid,
+        overwrite=True,
+        quiet=quiet,
+    )
+    trainer.train()
+    report = trainer.evaluate(corpus.test)
+    trainer.save(report)
+    return {"head": report.to_dict()}
+
+
+def _handwritten_part() -> tuple[dict[str, Any], dict[str, float]]:
+    """The nearest of the handwritten questions to each of `ASKED`, and the figures of their groups."""
+    from siamese.index import QuestionIndex
+    from siamese.model.detector import DuplicateDetector
+
+    note("3. The encoder `use` alone, on 300 questions written by hand.")
+    questions = handwritten_questions()
+    texts = [own["question"] for own in questions]
+    index = QuestionIndex.build(DuplicateDetector.pretrained(), texts)
+    answers = {question: hit for question, (hit,) in zip(ASKED, index.search(ASKED, 1))}
+    return answers, _pair_figures(index.grouped().groups, questions)
 
 
 def _claim(folder: Path) -> None:
@@ -155,6 +179,7 @@ def _assignment(corpus: Any, folder: Path, steps: int) -> dict[str, float]:
     """The assignment's cells: vocabulary, batches, model, loss, Loop, classify and predict."""
     import siamese as course
 
+    # Words and ids.
     pairs = corpus.train.duplicates(), corpus.valid, corpus.test
     words = [
         [
@@ -167,6 +192,31 @@ def _assignment(corpus: Any, folder: Path, steps: int) -> dict[str, float]:
     train, valid, test = (
         [list(map(vocab.encode, side)) for side in sides] for sides in words
     )
+    trained = _train_course(train, vocab, folder, steps)
+
+    # Its scores, and its answers at the course's threshold.
+    options = {"model": trained, "vocab": vocab, "batch_size": 512}
+    labels = corpus.test.is_duplicate
+    scores = course.pair_scores(*valid, **options)
+    threshold = course.best_threshold(scores, corpus.valid.is_duplicate)
+    tuned = course.evaluate_scores(
+        course.pair_scores(*test, **options), labels, threshold
+    )
+    for at in (int(labels.argmax()), int(labels.argmin())):
+        pair = corpus.test.question1[at], corpus.test.question2[at]
+        print(f"predict: {pair}: {course.predict(*pair, 0.7, trained, vocab)}")
+    figures = {
+        "course_accuracy": course.classify(*test, labels, 0.7, **options),
+        "accuracy": tuned.accuracy,
+        "roc_auc": tuned.roc_auc,
+    }
+    return rounded(figures)
+
+
+def _train_course(train: list, vocab: Any, folder: Path, steps: int) -> Any:
+    """The assignment's model, trained on duplicates: two lists of questions as ids."""
+    import siamese as course
+
     cut = int(len(train[0]) * 0.8)  # the rest validates
     random.seed(SEED)
     model = functools.partial(course.Siamese, vocab.size, lstm_bias="forget_gate")
@@ -179,103 +229,80 @@ def _assignment(corpus: Any, folder: Path, steps: int) -> dict[str, float]:
         random_seed=SEED,
     )
     loop.run(max(1, steps - loop.step))
-    options = {
-        "model": loop.eval_model,
-        "vocab": vocab,
-        "batch_size": 512,
-    }  # of the last cell
-    scores, labels = course.pair_scores(*valid, **options), corpus.test.is_duplicate
-    threshold = course.best_threshold(scores, corpus.valid.is_duplicate)
-    tuned = course.evaluate_scores(
-        course.pair_scores(*test, **options), labels, threshold
-    )
-    for at in (int(labels.argmax()), int(labels.argmin())):
-        pair = corpus.test.question1[at], corpus.test.question2[at]
-        print(f"predict: {pair}: {course.predict(*pair, 0.7, loop.eval_model, vocab)}")
-    at_course = course.classify(*test, labels, 0.7, **options)
-    figures = {
-        "course_accuracy": at_course,
-        "accuracy": tuned.accuracy,
-        "roc_auc": tuned.roc_auc,
-    }
-    return rounded(figures)
+    return loop.eval_model
 
 
-@command(
-    arg(
-        "folder",
-        help="with notebooks in it, or in a folder for each student; or one notebook",
-    ),
-    arg("--out", metavar="FOLDER", default="grades", help=OUT_HELP),
-    arg(
-        "--jobs", type=int, default=1, help="how many notebooks at a time [%(default)s]"
-    ),
-    arg(
-        "--cell-limit", type=float, default=120, help="seconds for a cell [%(default)s]"
-    ),
-    arg(
-        "--memory-limit",
-        type=float,
-        default=4,
-        metavar="GIB",
-        help="0 for none [%(default)s]",
-    ),
-)
-def grade(flags: argparse.Namespace) -> Result:
+# ---- grade ----
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grade(CommandOptions):
+    """The options of `siamese grade`."""
+
+    folder: Annotated[
+        str,
+        positional(
+            help="with notebooks in it, or in a folder for each student; or one notebook"
+        ),
+    ]
+    out: Annotated[str, option(metavar="FOLDER", help=OUT_HELP)] = "grades"
+    jobs: Annotated[int, option(help="how many notebooks at a time [%(default)s]")] = 1
+    cell_limit: Annotated[float, option(help="seconds for a cell [%(default)s]")] = 120
+    memory_limit: Annotated[
+        float, option(metavar="GIB", help="0 for none [%(default)s]")
+    ] = 4
+
+
+@command(Grade)
+def grade(options: Grade) -> Result:
     """Run students' notebooks and check their functions.
 
     siamese grade handed-in --jobs 4 --out grades
     siamese grade handed-in --cell-limit 300
     """
-    if flags.jobs < 1:
+    if options.jobs < 1:
         raise ArgumentError("--jobs is at least 1.")
-    if not (0 < flags.cell_limit < 1e9 and 0 <= flags.memory_limit < 1e9):
+    if not (0 < options.cell_limit < 1e9 and 0 <= options.memory_limit < 1e9):
         raise ArgumentError("--cell-limit is above 0, --memory-limit 0 or above.")
     from siamese.teaching.grade import grade_class
 
-    limits = {"seconds": flags.cell_limit, "gigabytes": flags.memory_limit}
-    rows = grade_class(flags.folder, flags.out, **limits, jobs=flags.jobs, note=note)
-    pages = f"marks in {flags.out}/grades.csv, a page for each in {flags.out}/feedback"
-    return f"{counted(len(rows), 'notebook')}: {pages}.", {
-        "notebooks": rows,
-        "out": flags.out,
-    }
+    out = options.out
+    rows = grade_class(
+        options.folder,
+        out,
+        seconds=options.cell_limit,
+        gigabytes=options.memory_limit,
+        jobs=options.jobs,
+        note=note,
+    )
+    pages = f"marks in {out}/grades.csv, a page for each in {out}/feedback"
+    text = f"{counted(len(rows), 'notebook')}: {pages}."
+    return Result(text, {"notebooks": rows, "out": out})
 
 
-@command()
-def doctor(flags: argparse.Namespace) -> Facts:
+# ---- doctor ----
+
+
+@command(CommandOptions)
+def doctor(options: CommandOptions) -> Facts:
     """Print versions, devices, what is mended in Trax and why, what is missing.
 
     siamese doctor --json
     """
-    import importlib.metadata  # Not at the top: each command would wait 50 ms for it.
-
-    packages, problems, devices, mended = {}, [], [], {}
-    # Of two versions the first on the path counts.
-    installed = reversed(list(importlib.metadata.distributions()))
-    versions = {
-        package.name.replace("_", "-"): package.version for package in installed
-    }
-    for line in importlib.metadata.requires("siamese-questions") or ():
-        name, extra = re.match(r"[\w-]+", line)[0], re.search(r'extra == "(\w+)"', line)
-        name = name.replace("_", "-")
-        packages[name] = versions.get(name, "not installed")
-        if extra:
-            packages[name] += f" (extra {extra[1]})"
-        elif name not in versions:
-            problems.append(f"{name} is missing: pip install {name}")
+    versions = _versions()
+    packages, problems = _packages(versions)
     trax = versions.get("trax")
     if trax not in (None, TRAX):
         problems.append(
             f"Trax {trax} was never tried with siamese, which changes parts of Trax {TRAX}. Install the "
             f"right one: pip install --no-deps trax=={TRAX}"
         )
+    devices = []
+    mended: dict[str, str] = {}
     try:
         import jax
 
-        devices = [
-            f"{device.platform}: {device.device_kind}" for device in jax.devices()
-        ]
+        devices = [f"{own.platform}: {own.device_kind}" for own in jax.devices()]
         if trax:
             importlib.import_module("siamese.course.train_model")
             mended = importlib.import_module("siamese.course.trax.importing").mended
@@ -290,3 +317,29 @@ def doctor(flags: argparse.Namespace) -> Facts:
         "mended": mended,
         "problems": problems,
     }
+
+
+def _versions() -> dict[str, str]:
+    """The versions of all packages that are installed."""
+    import importlib.metadata  # Not at the top: each command would wait 50 ms for it.
+
+    # Of two versions the first on the path counts.
+    installed = reversed(list(importlib.metadata.distributions()))
+    return {own.name.replace("_", "-"): own.version for own in installed}
+
+
+def _packages(versions: dict[str, str]) -> tuple[dict[str, str], list[str]]:
+    """The versions of what siamese requires, and what of it is missing."""
+    import importlib.metadata
+
+    packages = {}
+    problems = []
+    for line in importlib.metadata.requires("siamese-questions") or ():
+        name = re.match(r"[\w-]+", line)[0].replace("_", "-")
+        extra = re.search(r'extra == "(\w+)"', line)
+        packages[name] = versions.get(name, "not installed")
+        if extra:
+            packages[name] += f" (extra {extra[1]})"
+        elif name not in versions:
+            problems.append(f"{name} is missing: pip install {name}")
+    return packages, problems

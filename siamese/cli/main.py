@@ -9,36 +9,59 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NamedTuple
 
 from siamese import __version__
-from siamese.cli import answering, course, indexing, labels, training
-from siamese.cli.output import Facts, Result, listed, write_out
-from siamese.cli.reading import note_way_on
+from siamese.cli import (
+    answering,
+    course,
+    duplicates,
+    indexing,
+    labels,
+    threshold,
+    training,
+)
+from siamese.cli.arguments import add_arguments, filled
+from siamese.cli.messages import explained_error
+from siamese.cli.output import Facts, Result, listed, note, write_out
+from siamese.cli.reading import UnreadList
+from siamese.cli.way_out import complete_command
 from siamese.errors import MissingDependencyError, SiameseError, explain_missing_trax
 from siamese.system.process import keep_memory, keeping_compiled_programs
 from siamese.text.display import LAYOUT, harmless, json_text
 
 # In the order of the help.
 COMMANDS = (
-    *(course.demo, training.train, labels.evaluate, answering.predict),
-    *(
-        indexing.index_build,
-        indexing.index_add,
-        indexing.index_remove,
-        indexing.index_export,
-    ),
-    *(
-        answering.search,
-        indexing.duplicates,
-        answering.match,
-        labels.threshold,
-        indexing.serve,
-    ),
-    *(labels.data, training.import_weights, course.grade, course.doctor),
+    course.demo,
+    training.train,
+    labels.evaluate,
+    answering.predict,
+    indexing.index_build,
+    indexing.index_add,
+    indexing.index_remove,
+    indexing.index_export,
+    answering.search,
+    duplicates.duplicates,
+    answering.match,
+    threshold.threshold,
+    indexing.serve,
+    labels.data,
+    training.import_weights,
+    course.grade,
+    course.doctor,
 )
 # What a command needs beside the tool's own packages.
 PACKAGES = {"serve": '".[serve]"', "grade": "ipykernel nbclient nbformat"}
+NO_MEMORY = "The memory does not suffice for so much. Take a part of the list."
+
+
+class Call(NamedTuple):
+    """A command line, read."""
+
+    command: str  # the name, such as 'index build'
+    function: Callable
+    options: Any  # of the function
+    words: list[str]  # as they were given
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -55,18 +78,20 @@ def build_parser() -> argparse.ArgumentParser:
     for function in COMMANDS:
         first, _, examples = inspect.getdoc(function).partition("\n\n")
         lines = [f"\n  {line}" for line in examples.splitlines()]
-        name, help = command_name(function), first[0].lower() + first[1:].rstrip(".")
-        siblings, pages = commands, [parser]
+        name = command_name(function)
+        siblings = commands
+        pages = [parser]
         if name.startswith("index "):
-            siblings, pages = parts, [parser, index]
-        options = {"help": help, "description": first, **look}
-        added = siblings.add_parser(name.removeprefix("index "), **options)
+            siblings = parts
+            pages = [parser, index]
+        help = first[0].lower() + first[1:].rstrip(".")
+        own = name.removeprefix("index ")
+        added = siblings.add_parser(own, help=help, description=first, **look)
         added.epilog += "".join(lines)
         for page in pages:
             page.epilog += lines[0]
-        added.set_defaults(function=function, command=name, usage=added.format_usage)
-        for argument in function.arguments:
-            argument(added)
+        added.set_defaults(function=function, usage=added.format_usage)
+        add_arguments(added, function.options)
     return parser
 
 
@@ -81,26 +106,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0; 2 for an error that a user can mend; 130 after Ctrl-C.
     """
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115  # It may be closed.
-    flags = _parsed(sys.argv[1:] if arguments is None else list(arguments))
+    call = parsed(sys.argv[1:] if arguments is None else list(arguments))
     keep_memory()
     _set_encodings()
     try:
-        result = _run(flags)
-        if (
-            result is not None
-        ):  # A command that returns None has printed its answers already.
-            text, values = (
-                result if isinstance(result, tuple) else (listed(result), result)
-            )
-            write_out(json_text(values) if flags.json else text)
-        note_way_on(flags)
+        result = _run(call)
+        # A command that returns None has printed its answers already.
+        if isinstance(result, Result):
+            note(*result.notes)
+            write_out(json_text(result.facts) if call.options.json else result.text)
+        elif result is not None:
+            write_out(json_text(result) if call.options.json else listed(result))
         return 0
     except SiameseError as error:
-        print(f"siamese {flags.command}: {harmless(error, LAYOUT)}", file=sys.stderr)
+        why = explained_error(error)
+        if isinstance(error, UnreadList):
+            why += complete_command(error.path, error.options, call.words)
+        note(f"siamese {call.command}: {why}")
         return 2
     except MemoryError:
-        why = "The memory does not suffice for so much. Take a part of the list."
-        print(f"siamese {flags.command}: {why}", file=sys.stderr)
+        note(f"siamese {call.command}: {NO_MEMORY}")
         return 2
     except KeyboardInterrupt:
         print("\nInterrupted.", file=sys.stderr)
@@ -119,9 +144,23 @@ def _set_encodings() -> None:
         sys.stdout.reconfigure(encoding="utf-8")
 
 
-def _parsed(arguments: list[str]) -> argparse.Namespace:
-    """The flags of a command line; a mistyped command or flag gets the nearest one."""
+def parsed(arguments: list[str]) -> Call:
+    """A command line, read; a mistyped command or flag gets the nearest one, and the program ends."""
     parser = build_parser()
+    _check_command(parser, arguments)
+    values, unknown = parser.parse_known_args(arguments)
+    command = command_name(values.function)
+    if unknown:
+        flags = sorted(set(re.findall(r"--[\w-]+", values.usage())))
+        near = get_close_matches(unknown[0].partition("=")[0], flags, n=2)
+        all_of_them = f"siamese {command} --help"
+        parser.exit(2, _no_such("argument", unknown[0], near, all_of_them))
+    options = filled(values.function.options, vars(values))
+    return Call(command, values.function, options, arguments)
+
+
+def _check_command(parser: argparse.ArgumentParser, arguments: list[str]) -> None:
+    """Ends the program where the first words are no command."""
     words = [command_name(function).split() for function in COMMANDS]
     given = arguments[:1]
     known = {name[0] for name in words}
@@ -129,20 +168,13 @@ def _parsed(arguments: list[str]) -> argparse.Namespace:
         given = arguments[:2]
         known = {name[1] for name in words if name[0] == "index"}
     if given and given[-1] not in known and not given[-1].startswith("-"):
-        all_of_them = " ".join(["siamese", *given[:-1], "--help"])
+        before = ["siamese", *given[:-1]]
         near = [
-            " ".join(["siamese", *given[:-1], name])
+            " ".join([*before, name])
             for name in get_close_matches(given[-1], sorted(known), n=2)
         ]
+        all_of_them = " ".join([*before, "--help"])
         parser.exit(2, _no_such("command", given[-1], near, all_of_them))
-    flags, unknown = parser.parse_known_args(arguments)
-    if unknown:
-        options = sorted(set(re.findall(r"--[\w-]+", flags.usage())))
-        near = get_close_matches(unknown[0].partition("=")[0], options, n=2)
-        all_of_them = f"siamese {flags.command} --help"
-        parser.exit(2, _no_such("argument", unknown[0], near, all_of_them))
-    flags.words = arguments
-    return flags
 
 
 def _no_such(what: str, word: str, near: list[str], all_of_them: str) -> str:
@@ -151,14 +183,14 @@ def _no_such(what: str, word: str, near: list[str], all_of_them: str) -> str:
     return f"siamese: There is no {what} {harmless(word, LAYOUT)!r}.{meant} All of them: {all_of_them}\n"
 
 
-def _run(flags: argparse.Namespace) -> Facts | Result | None:
+def _run(call: Call) -> Facts | Result | None:
     """The result of a command; a package that it lacks is named."""
     try:
         with keeping_compiled_programs():
-            return flags.function(flags)
+            return call.function(call.options)
     except ModuleNotFoundError as error:
         explain_missing_trax(error)
-        packages = PACKAGES.get(flags.command, error.name)
+        packages = PACKAGES.get(call.command, error.name)
         raise MissingDependencyError(
             f"This needs {error.name}: pip install {packages}"
         ) from error

@@ -6,19 +6,26 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from siamese.cli.arguments import answers_file, is_workbook
+from siamese.cli.arguments import TableOptions, answers_file, given, is_workbook
 from siamese.cli.workbook import check_workbooks, workbook
 from siamese.errors import ArgumentError
 from siamese.model.file import model_path
 from siamese.system.files import check_writable, open_atomically, refuse_existing
 from siamese.text.display import LAYOUT, csv_line, harmless, json_text, rounded
 
-Facts = dict[
-    str, Any
-]  # what a command returns: JSON values for machines; for people see `listed`
-Result = tuple[str, Facts]  # or with a text for people
+# What a command returns: JSON values for machines; for people see `listed`.
+Facts = dict[str, Any]
+
+
+class Result(NamedTuple):
+    """What a command returns that has a text of its own for people."""
+
+    text: str
+    facts: Facts
+    # Lines for standard error, which stand before the text, and with --json, too.
+    notes: Sequence[str] = ()
 
 
 def write_out(text: str) -> None:
@@ -32,50 +39,65 @@ def write_out(text: str) -> None:
         raise
     except OSError as error:
         with contextlib.suppress(OSError), open(os.devnull, "w") as nowhere:
-            os.dup2(
-                nowhere.fileno(), sys.stdout.fileno()
-            )  # what is left in the buffer goes there
+            # What is left in the buffer goes there.
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
         raise ArgumentError(
             f"Standard output cannot be written: {error.strerror}."
         ) from None
 
 
 def note(*lines: str) -> None:
-    """Prints a note on standard error."""
-    print(harmless("\n".join(lines), LAYOUT), file=sys.stderr, flush=True)
+    """Prints a note on standard error; nothing where there are no lines."""
+    if lines:
+        print(harmless("\n".join(lines), LAYOUT), file=sys.stderr, flush=True)
 
 
-def claim(path: str | os.PathLike | None, flags: Any, goes_on: bool = False) -> None:
+def note_each(lines: Iterable[str]) -> None:
+    """Prints notes as they come."""
+    for line in lines:
+        note(line)
+
+
+def claim(
+    path: str | os.PathLike | None, options: Any, *, goes_on: bool = False
+) -> None:
     """Refuses, before any work, an output that is there already, or that cannot be written.
 
     With --overwrite, or where a run goes on, it is replaced, but never a file that the
     command reads.
     """
+    values = given(options)
+    overwrite = values.pop("overwrite", False)
+    values.pop("output", None)
     if path is None:
-        if flags.overwrite:
-            raise ArgumentError("No output is named: leave out --overwrite.")
+        if overwrite:
+            raise ArgumentError("No output is named; leave out --overwrite.")
         return
     if is_workbook(str(path)):
         check_workbooks()
-    if os.path.isfile(path) and os.path.getsize(
-        path
-    ):  # A full disk leaves an empty one.
-        others = [v for n, v in vars(flags).items() if n not in ("output", "command")]
-        values = [value for value in others if isinstance(value, str)]
-        files = [file for v in values for file in (model_path(v), answers_file(v))]
-        if any(os.path.exists(file) and os.path.samefile(file, path) for file in files):
+    # A full disk leaves an empty one.
+    if os.path.isfile(path) and os.path.getsize(path):
+        if any(_is_same_file(value, path) for value in values.values()):
             raise ArgumentError(
                 f"{path} belongs to what this command reads. Name another output."
             )
-        if not (flags.overwrite or goes_on):
+        if not (overwrite or goes_on):
             refuse_existing(path)
     check_writable(path)
 
 
-def threshold_facts(detector: Any, flags: Any) -> Facts:
+def _is_same_file(value: Any, path: str | os.PathLike) -> bool:
+    """Whether an option's value is a file or model of that path, or the list of answers there."""
+    if not isinstance(value, str):
+        return False
+    files = model_path(value), answers_file(value)
+    return any(os.path.exists(file) and os.path.samefile(file, path) for file in files)
+
+
+def threshold_facts(detector: Any, threshold: float | None) -> Facts:
     """An answer's threshold, and its source: 'given' by a flag, or `DuplicateDetector.threshold_from`."""
-    if flags.threshold is not None:
-        return {"threshold": flags.threshold, "threshold_from": "given"}
+    if threshold is not None:
+        return {"threshold": threshold, "threshold_from": "given"}
     return {"threshold": detector.threshold, "threshold_from": detector.threshold_from}
 
 
@@ -88,34 +110,32 @@ def aligned(rows: Iterable[Sequence[Any]]) -> list[str]:
 
 def listed(facts: Facts) -> str:
     """A line for each fact; those of a dictionary or a list stand below its name."""
-    parts = {
-        name: part for name, part in facts.items() if isinstance(part, (dict, list))
-    }
-    lines = aligned(
-        (
-            name.replace("_", " "),
-            f"{value:,}" if isinstance(value, (int, float)) else value,
-        )
-        for name, value in rounded(facts).items()
-        if name not in parts
-    )
+    parts = {}
+    rows = []
+    for name, value in rounded(facts).items():
+        if isinstance(value, (dict, list)):
+            parts[name] = value
+        elif isinstance(value, (int, float)):
+            rows.append((name.replace("_", " "), f"{value:,}"))
+        else:
+            rows.append((name.replace("_", " "), value))
+    lines = aligned(rows)
     for name, part in parts.items():
         if part:
-            lines += [
-                "",
-                name,
-                *(aligned(part.items()) if isinstance(part, dict) else part),
-            ]
+            below = aligned(part.items()) if isinstance(part, dict) else part
+            lines += ["", name, *below]
     return "\n".join(lines)
 
 
 def table_result(
-    flags: Any,
+    table: TableOptions,
     rows: Iterable[dict],
     columns: Sequence[str],
     facts: Facts,
+    *,
     summary: str = "",
     after: str = "",
+    delimiter: str = ",",
 ) -> Result:
     """Rows as CSV, in a file or on standard output, or as a workbook in a file.
 
@@ -127,22 +147,20 @@ def table_result(
     summary = summary or listed(facts)
     rows = [rounded(dict.fromkeys(columns) | row) for row in rows]
     names = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))
-    cells = [
-        [
-            json_text(v) if isinstance(v, (list, dict)) else v
-            for v in map(row.get, names)
-        ]
-        for row in rows
-    ]
-    delimiter = getattr(flags, "delimiter", ",")
-    text = "\n".join(csv_line(line, delimiter) for line in (names, *cells))
-    if flags.output:
-        content = f"{text}\n".encode("utf-8-sig")
-        if is_workbook(flags.output):
-            content = workbook([names, *cells])
-        with open_atomically(flags.output, overwrite=flags.overwrite) as file:
-            file.write(content)
-        lines = [summary, f"Written to {flags.output}.", *([after] if after else [])]
-        return "\n".join(lines), {**facts, "output": flags.output}
-    note(summary, *([after] if after else []))
-    return text, {**facts, "rows": rows}
+    lines: list[list[Any]] = [names]
+    for row in rows:
+        cells = map(row.get, names)
+        lines.append(
+            [json_text(v) if isinstance(v, (list, dict)) else v for v in cells]
+        )
+    text = "\n".join(csv_line(line, delimiter) for line in lines)
+    more = [after] if after else []
+    if not table.output:
+        return Result(text, {**facts, "rows": rows}, [summary, *more])
+    content = f"{text}\n".encode("utf-8-sig")
+    if is_workbook(table.output):
+        content = workbook(lines)
+    with open_atomically(table.output, overwrite=table.overwrite) as file:
+        file.write(content)
+    said = [summary, f"Written to {table.output}.", *more]
+    return Result("\n".join(said), {**facts, "output": table.output})

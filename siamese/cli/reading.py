@@ -1,4 +1,7 @@
-"""Reading for the commands: lists of questions, labelled pairs, models, and indexes."""
+"""Reading for the commands: lists of questions, labelled pairs, models, and indexes.
+
+Nothing is printed here: what is to be said of a file or a model is returned in lines.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,22 @@ import contextlib
 import os
 import shlex
 import sys
-import time
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any, NamedTuple
 
+from siamese.cli.arguments import (
+    ListReading,
+    PairReading,
+    RowReading,
+    flag_of,
+    given,
+)
 from siamese.cli.languages import about_languages, about_stems
-from siamese.cli.output import note
-from siamese.cli.way_out import complete_command
+from siamese.cli.messages import in_flags
 from siamese.encoders import is_encoder_name
 from siamese.encoders.protocol import FrozenEncoder
-from siamese.errors import ArgumentError, DataError, SiameseError
+from siamese.errors import ArgumentError, CheckpointError, DataError, SiameseError
 from siamese.model.detector import DuplicateDetector
 from siamese.reading.columns import read_spec
 from siamese.reading.pairs import QuestionPairs, has_links, names_by_id, read_pairs
@@ -25,162 +34,152 @@ from siamese.system.files import explained
 from siamese.text.display import NO_LABELS
 from siamese.text.names import normal_name
 
-LONG = 10.0  # seconds after which a command about a list prints how to keep its vectors
-LISTS = "bad_rows encoding column id_column keep_repeated"
-PAIRS = "bad_rows encoding columns"
-OF_LIST = "column id_column keep_repeated"
+MANY = 10_000  # questions of a list from which on an index is advised
+LIST_FLAGS = ("bad_rows", "encoding", "column", "id_column", "keep_repeated")
 
 
-def reading_options(flags: Any, names: str) -> dict[str, Any]:
-    """The reading flags that are set, by their names."""
-    return {
-        name: value for name in names.split() if (value := getattr(flags, name, None))
-    }
+class UnreadList(DataError):
+    """A list that cannot be read so; `options` are those of `read_questions`."""
+
+    def __init__(self, error: DataError, path: str, options: Mapping[str, Any]):
+        super().__init__(error.message, arguments=error.arguments)
+        self.path = path
+        self.options = options
 
 
-def refuse_flags(flags: Any, names: str, why: str) -> None:
-    """Raises an ArgumentError where flags are set that have no effect, and says why they have none."""
-    values = {name: getattr(flags, name, None) for name in names.split()}
-    useless = [
-        n
-        for n, v in values.items()
-        if v is not None and v is not False and v != "refuse"
-    ]
-    if useless:
-        shown = ", ".join(f"--{name}" for name in useless).replace("_", "-")
-        raise ArgumentError(f"{why}; leave out {shown}.")
+# ---- Lists of questions ----
 
 
-def same_list(flags: Any) -> str:
-    """The list and its flags, as a command names them again in the next one."""
-    words = [flags.index]
-    names = "model" if kind_of(flags.index) == "index" else f"model {LISTS}"
-    for name, value in reading_options(flags, names).items():
-        if value != "refuse":
-            words += [
-                f"--{name.replace('_', '-')}",
-                *([] if value is True else [value]),
-            ]
-    return shlex.join(words)
-
-
-def note_findings(report: Any) -> None:
-    """Prints which rows of a file were left out or repeated."""
-    if lines := report.finding_lines():
-        note("\n  ".join([f"{report.path}:", *lines]))
-
-
-def note_cut(detector: DuplicateDetector, questions: Iterable[str]) -> None:
-    """Prints how many questions are too long for the model."""
-    if count := detector.cut(questions):
-        question = counted(count, "question")
-        note(f"{question} too long for the model, which reads only the beginning.")
-
-
-def note_default(detector: DuplicateDetector, flags: Any) -> None:
-    """Prints model and threshold, and whether the threshold is a default without labels."""
-    if getattr(flags, "threshold", 0) is None and detector.threshold_from == "default":
-        name = getattr(flags, "model", None) or getattr(flags, "index", "")
-        if isinstance(detector.encoder, FrozenEncoder):
-            name = f"Encoder {detector.encoder.name}"
-        note(f"{name}, threshold {detector.threshold:.3f}. {NO_LABELS}")
-
-
-def question_list(path: str, flags: Any) -> QuestionList:
-    """The questions of a file, read by the command's flags, with a note on what was left out."""
-    options = reading_options(flags, f"{LISTS} repeated")
+def question_list(
+    path: str, read: ListReading, repeated: Mapping[str, Any] | None = None
+) -> QuestionList:
+    """The questions of a file; `repeated` is that of `read_questions`."""
+    values = asdict(read)
+    options = {name: values[name] for name in LIST_FLAGS}
+    options["repeated"] = repeated
     try:
-        questions = read_questions(path, **options)
+        return read_questions(path, **options)
     except DataError as error:
-        way_out = complete_command(path, options, getattr(flags, "words", []))
-        raise DataError(f"{error}{way_out}") from None
+        raise UnreadList(error, path, options) from None
+
+
+def questions_like(
+    index: Any, path: str, read: ListReading, names: Sequence[str]
+) -> QuestionList:
+    """The questions of a file for an index, read as its list was where no flag of these names is given."""
+    built = index.reading
+    own = {name: built[name] for name in names if name in built} | given(read)
+    known = {name: value for name, value in own.items() if name in LIST_FLAGS}
+    return question_list(path, replace(read, **known), built.get("repeated"))
+
+
+def about_list(
+    path: str, questions: QuestionList, ids: str = "the numbers of the data rows from 0"
+) -> list[str]:
+    """What was read of a list, and what was left out; `ids` are those of a list without its own."""
     names = list(dict.fromkeys(name for row in questions.columns or () for name in row))
     used = set(map(normal_name, read_spec(questions.column, names).columns))
     others = ", ".join(name for name in names if normal_name(name) not in used)
-    ids = (
-        "the file's own" if questions.has_ids else "the numbers of the data rows from 0"
-    )
-    if flags.command == "index add" and not questions.has_ids:
-        ids = "the next free numbers of the index"
+    if questions.has_ids:
+        ids = "the file's own"
     count = counted(len(questions.ids), "question")
     text = f"{path}: {count}; column: {questions.column}; ids: {ids}"
-    note(f"{text}; not compared: {others}." if others else f"{text}.")
-    note_findings(questions.report)
-    keep_delimiter(flags, questions.report)
-    return questions
+    text += f"; not compared: {others}." if others else "."
+    return [text, *findings(questions.report)]
 
 
-def keep_delimiter(flags: Any, report: Any) -> None:
-    """Keeps what separates the cells of the first file that is read: a table goes out so."""
-    flags.delimiter = getattr(flags, "delimiter", report.delimiter)
-
-
-def list_for(index: Any, path: str, flags: Any, names: str) -> QuestionList:
-    """The questions of a file for an index, read by its flags of these names where the command has none."""
-    for name in names.split():
-        setattr(flags, name, getattr(flags, name, None) or index.reading.get(name))
-    questions = question_list(path, flags)
+def about_columns(index: Any, questions: QuestionList) -> list[str]:
+    """A line where a list is compared by other columns than the questions of an index."""
     compared = index.reading.get("compared", questions.column)
-    if questions.column != compared:
-        note(
-            f"The index compares {compared}, and of these questions {questions.column}."
-        )
-    return questions
+    if questions.column == compared:
+        return []
+    return [
+        f"The index compares {compared}, and of these questions {questions.column}."
+    ]
+
+
+def findings(report: Any) -> list[str]:
+    """Which rows of a file were left out or repeated."""
+    lines = report.finding_lines()
+    if not lines:
+        return []
+    spoken = [in_flags(line, ("keep_repeated", "id_column")) for line in lines]
+    return ["\n  ".join([f"{report.path}:", *spoken])]
+
+
+# ---- Labelled pairs ----
+
+
+class ReadPairs(NamedTuple):
+    """Labelled pairs as a command reads them."""
+
+    pairs: QuestionPairs
+    # id -> question of the list whose ids the pairs name; None where they name texts.
+    texts: dict[str, str] | None
+    notes: list[str]  # what is to be said of both
+
+
+def row_options(read: RowReading) -> dict[str, Any]:
+    """How the rows of a file are read, as the library's readers take it."""
+    return {"bad_rows": read.bad_rows, "encoding": read.encoding}
 
 
 def labelled_pairs(
-    path: str, flags: Any, index: Any = None, **options: Any
-) -> QuestionPairs:
-    """The pairs of a file, read by the command's flags, with a note on what was left out.
+    path: str,
+    read: PairReading,
+    *,
+    listed: str | None = None,
+    source: Source | None = None,
+    labels: bool = True,
+) -> ReadPairs:
+    """The pairs of a file.
 
-    A file that names its questions by their ids needs no --list where there is an
-    `index`.
+    Args:
+      path: the file.
+      read: how it is read, and how the list is: then a `LinkReading`.
+      listed: the list or index whose ids it names.
+      source: the index or list whose ids it may name where no other list is given.
+      labels: False for a file whose labels are not read.
     """
-    options |= reading_options(flags, PAIRS)
-    if flags.command == "train" and not flags.list and "columns" not in options:
-        with contextlib.suppress(SiameseError):  # What it is, `read_pairs` says.
-            if os.path.isfile(path) and has_links(
-                path, encoding=options.get("encoding")
-            ):
-                flags.list = path
-                note(f"{path} has links between its questions.")
-    source = getattr(flags, "list", None)
-    is_alone = index is not None and not source and "columns" not in options
-    if is_alone and os.path.isfile(path) and names_by_id(path, options.get("encoding")):
-        options["texts"] = {entry["id"]: entry["question"] for entry in index.entries}
-        note(f"{path} names questions of {flags.index} by their ids.")
-    if not source and kind_of(getattr(flags, "index", "")) != "questions":
-        refuse_flags(flags, OF_LIST, "There is no list of questions (--list FILE)")
-    if source and kind_of(source) == "index":
+    notes = []
+    texts = None
+    if listed:
+        texts, notes = _texts_by_id(listed, read)
+    elif source is not None and not read.columns and _names_by_id(path, read):
+        entries = source.index().entries
+        texts = {entry["id"]: entry["question"] for entry in entries}
+        notes = [f"{path} names questions of {source.path} by their ids."]
+    options = {**row_options(read), "texts": texts, "labels": labels}
+    pairs = read_pairs(path, columns=read.columns or (), **options)
+    return ReadPairs(pairs, texts, [*notes, *findings(pairs.report)])
+
+
+def _texts_by_id(path: str, read: Any) -> tuple[dict[str, str], list[str]]:
+    """The questions of a list or an index by their ids, and what is to be said of it."""
+    if kind_of(path) == "index":
         from siamese.index import QuestionIndex
 
-        with QuestionIndex.open(source) as index:
-            flags.texts = {entry["id"]: entry["question"] for entry in index.entries}
-    elif source:
-        questions = question_list(source, flags)
-        flags.texts = dict(zip(questions.ids, questions.questions))
-    if source:
-        options["texts"] = flags.texts
-    pairs = read_pairs(path, **options)
-    note_findings(pairs.report)
-    keep_delimiter(flags, pairs.report)
-    return pairs
+        with QuestionIndex.open(path) as index:
+            return {own["id"]: own["question"] for own in index.entries}, []
+    questions = question_list(path, read)
+    texts = dict(zip(questions.ids, questions.questions))
+    return texts, about_list(path, questions)
 
 
-def kind_of(path: str) -> str:
-    """The kind of a path or a name: 'index', 'model' (also where nothing is there) or 'questions'."""
-    if path != "-" and (is_encoder_name(path) or os.path.isdir(path)):
-        return "model"
-    if os.path.isfile(path):
-        with explained(path, "read", DataError), open(path, "rb") as file:
-            start = file.read(16)
-        if start == b"SQLite format 3\0":
-            return "index"
-        if (
-            start[5:9] == b"\0\0\0{"
-        ):  # of safetensors, the length of a JSON header and its start
-            return "model"
-    return "questions" if path == "-" or os.path.exists(path) else "model"
+def _names_by_id(path: str, read: PairReading) -> bool:
+    return os.path.isfile(path) and names_by_id(path, read.encoding)
+
+
+def is_list_with_links(path: str, read: PairReading) -> bool:
+    """Whether a file is a list of questions with links between them, in place of labelled pairs."""
+    if read.columns or not os.path.isfile(path):
+        return False
+    with contextlib.suppress(SiameseError):  # What it is, `read_pairs` says.
+        return has_links(path, encoding=read.encoding)
+    return False
+
+
+# ---- Models ----
 
 
 def refuse_preset(name: str) -> None:
@@ -197,86 +196,163 @@ def refuse_preset(name: str) -> None:
 def load_model(name: str) -> DuplicateDetector:
     """The model of a path or an encoder's name; a preset's name is refused."""
     refuse_preset(name)
-    return DuplicateDetector.load(name)
+    try:
+        return DuplicateDetector.load(name)
+    except CheckpointError as error:
+        if os.path.isfile(name):
+            raise
+        raise CheckpointError(f"{error.message} `siamese train` makes one.") from None
 
 
-def build_index(
-    detector: DuplicateDetector, questions: QuestionList, **options: Any
-) -> Any:
-    """The `QuestionIndex` of a list, in memory or (with `path`) in a file."""
-    from siamese.index import QuestionIndex
-
-    note_cut(detector, questions.compared)
-    for line in about_languages(detector, questions.compared):
-        note(line)
-    options |= {"ids": questions.ids, "columns": questions.columns}
-    options |= {"compared": questions.compared}
-    options["reading"] = {
-        **options.get("reading", {}),
-        "repeated": questions.repeated.to_json(),
-    }
-    options["show_progress"] = sys.stderr.isatty()
-    return QuestionIndex.build(detector, questions.questions, **options)
+def too_long(detector: DuplicateDetector, questions: Iterable[str]) -> list[str]:
+    """A line on how many questions are too long for the model, where there are any."""
+    count = detector.cut(questions)
+    if not count:
+        return []
+    question = counted(count, "question")
+    return [f"{question} too long for the model, which reads only the beginning."]
 
 
-@contextlib.contextmanager
-def opened(
-    path: str, flags: Any, *, stored: bool = False, model: bool = False
-) -> Iterator[tuple[Any, DuplicateDetector]]:
-    """The index at a path, or of a list of questions in memory, and its model.
+def no_labels(
+    detector: DuplicateDetector, name: str, threshold: float | None
+) -> list[str]:
+    """A line where the model's own threshold counts and is a default, with no labels behind it."""
+    if threshold is not None or detector.threshold_from != "default":
+        return []
+    if isinstance(detector.encoder, FrozenEncoder):
+        name = f"Encoder {detector.encoder.name}"
+    fit = "`siamese threshold` fits it to yours"
+    return [f"{name}, threshold {detector.threshold:.3f}. {NO_LABELS[:-1]}; {fit}."]
 
-    With `stored` a list is refused; with `model` a model will do, and the index is
-    None.
-    """
-    from siamese.index import QuestionIndex
 
+# ---- What a command compares: an index, or a list of questions ----
+
+
+def kind_of(path: str) -> str:
+    """The kind of a path or a name: 'index', 'model' (also where nothing is there) or 'questions'."""
+    if path != "-" and (is_encoder_name(path) or os.path.isdir(path)):
+        return "model"
+    if os.path.isfile(path):
+        with explained(path, "read", DataError), open(path, "rb") as file:
+            start = file.read(16)
+        if start == b"SQLite format 3\0":
+            return "index"
+        # Of safetensors, the length of a JSON header and its start.
+        if start[5:9] == b"\0\0\0{":
+            return "model"
+    return "questions" if path == "-" or os.path.exists(path) else "model"
+
+
+def kind_of_target(path: str) -> str:
+    """`kind_of` what a command is given to work on; ArgumentError where nothing is there."""
     if path != "-" and not os.path.exists(path) and not is_encoder_name(path):
         refuse_preset(path)
         raise ArgumentError(
             f"There is no {path}: no list of questions, no index and no model."
         )
-    kind = kind_of(path)
-    if kind == "model" and model:
-        refuse_flags(flags, "model", f"{path} is a model itself")
-        detector = load_model(path)
-        note_default(detector, flags)
-        yield None, detector
-    elif stored or kind != "questions":
-        names = (
-            OF_LIST if flags.command == "threshold" else LISTS
-        )  # Its answers are read, too.
-        if flags.command in ("duplicates", "search", "serve", "threshold"):
-            refuse_flags(flags, names, f"{path} is an index, which is read as it is")
-        with QuestionIndex.open(path, flags.model) as index:
-            note_default(index.detector, flags)
-            for line in about_stems(index):
-                note(line)
-            yield index, index.detector
-    else:
-        flags.list_since = time.monotonic()
-        detector = load_model(flags.model or "use")
-        questions = question_list(path, flags)
-        flags.compared = dict(zip(questions.questions, questions.compared))
-        note_default(detector, flags)
-        others = questions.columns or [{}] * len(questions.rows)
-        if flags.command == "duplicates" and not any(
-            "row" in own for own in others
-        ):  # from 0
-            questions.columns = [
-                {"row": row, **own} for row, own in zip(questions.rows, others)
-            ]
-        with build_index(detector, questions) as index:
-            yield index, detector
+    return kind_of(path)
 
 
-def note_way_on(flags: Any) -> None:
-    """Prints how to keep the vectors of a list that took a while."""
-    if (
-        time.monotonic() - getattr(flags, "list_since", float("inf")) > LONG
-        and flags.index != "-"
+def same_target(path: str, model: str | None, read: ListReading) -> str:
+    """An index or a list with its flags, as the next command names it again."""
+    flags = {"model": model} if model else {}
+    if kind_of(path) != "index":
+        own = given(read)
+        flags |= {name: own[name] for name in LIST_FLAGS if name in own}
+    words = [path]
+    for name, value in flags.items():
+        words += [flag_of(name)] if value is True else [flag_of(name), value]
+    return shlex.join(words)
+
+
+class Source:
+    """What a command compares: the questions of an index, or of a list, and their model."""
+
+    def __init__(
+        self,
+        path: str,
+        name: str,
+        detector: DuplicateDetector,
+        questions: QuestionList | None = None,
+        stored: Any = None,
     ):
-        index = shlex.quote(f"{os.path.splitext(flags.index)[0]}.db")
-        note(
-            "An index keeps the vectors, so that they are not made again:",
-            f"  siamese index build {same_list(flags)} --output {index}",
-        )
+        self.path = path
+        self.name = name  # of the model
+        self.detector = detector
+        self.questions = questions  # None: an index in a file
+        self._index = stored
+
+    @property
+    def delimiter(self) -> str:
+        """What separates the cells of the list: a table goes out so."""
+        return "," if self.questions is None else self.questions.report.delimiter
+
+    def notes(self) -> Iterator[str]:
+        """What is to be said of a list before it is compared, or of the words of an index."""
+        if self.questions is None:
+            yield from about_stems(self.index())
+            return
+        yield from about_list(self.path, self.questions)
+        if len(self.questions.ids) > MANY and self.path != "-":
+            yield "`siamese index build` keeps the vectors."
+        yield from too_long(self.detector, self.questions.compared)
+        yield from about_languages(self.detector, self.questions.compared)
+
+    def about_threshold(self, given: float | None) -> list[str]:
+        """A line where no threshold is given, and no labels stand behind that of the model."""
+        return no_labels(self.detector, self.name, given)
+
+    def index(self) -> Any:
+        """The `QuestionIndex`; that of a list is in memory, and its questions are encoded now."""
+        if self._index is None:
+            self._index = build_index(self.detector, self.questions)
+        return self._index
+
+    def close(self) -> None:
+        """Closes the index."""
+        if self._index is not None:
+            self._index.close()
+
+
+@contextlib.contextmanager
+def opened(path: str, model: str | None, read: ListReading) -> Iterator[Source]:
+    """The index at a path, or a list of questions with its model, until the end of the block."""
+    if kind_of_target(path) == "questions":
+        detector = load_model(model or "use")
+        questions = question_list(path, read)
+        source = Source(path, model or path, detector, questions)
+    else:
+        index = open_index(path, model)
+        source = Source(path, model or path, index.detector, stored=index)
+    try:
+        yield source
+    finally:
+        source.close()
+
+
+def open_index(path: str, model: str | None) -> Any:
+    """The `QuestionIndex` in a file."""
+    from siamese.index import QuestionIndex
+
+    kind_of_target(path)
+    return QuestionIndex.open(path, model)
+
+
+def build_index(
+    detector: DuplicateDetector, questions: QuestionList | None, **options: Any
+) -> Any:
+    """The `QuestionIndex` of a list, in memory or (with `path`) in a file."""
+    from siamese.index import QuestionIndex
+
+    assert questions is not None
+    reading = options.pop("reading", {}) | {"repeated": questions.repeated.to_json()}
+    return QuestionIndex.build(
+        detector,
+        questions.questions,
+        ids=questions.ids,
+        columns=questions.columns,
+        compared=questions.compared,
+        reading=reading,
+        show_progress=sys.stderr.isatty(),
+        **options,
+    )

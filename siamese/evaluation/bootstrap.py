@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,20 +44,6 @@ def bootstrap_interval(
 
     (interval,) = resampled(values, len(truth), resamples)
     return interval
-
-
-def cluster_intervals(
-    values: np.ndarray, clusters: Sequence[Hashable]
-) -> list[Interval]:
-    """The mean of each column, float [n, columns], with its interval; whole clusters of rows are drawn."""
-    _, cluster = np.unique(np.asarray(clusters), return_inverse=True)  # [n]
-    sizes = np.bincount(cluster)
-    sums = np.stack([np.bincount(cluster, column) for column in values.T], axis=1)
-
-    def means(rows: np.ndarray) -> np.ndarray:
-        return sums[rows].sum(axis=0) / sizes[rows].sum()
-
-    return resampled(means, len(sizes))
 
 
 def resampled(

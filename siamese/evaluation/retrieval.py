@@ -9,18 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from siamese.evaluation.bootstrap import Interval, cluster_intervals
-from siamese.reading.clusters import connected_groups
 from siamese.reading.report import ReadReport
 from siamese.reading.rows import open_rows
 from siamese.reading.tables import id_text
+
+MODES = ("hybrid", "vectors", "words")  # of a search
+DEPTH = 100  # hits of a search that count
 
 
 @dataclass(frozen=True)
 class RetrievalMetrics:
     """How well searches over a pool found what belongs to them."""
 
-    # searches with something relevant in the pool; the means are over these
+    # Searches with something relevant in the pool; the means are over these.
     queries: int
     mrr: float  # mean of 1 / rank of the first relevant id, 0 where none was returned
     # Mean average precision: the precision at the rank of each relevant id, 0 for those
@@ -28,27 +29,22 @@ class RetrievalMetrics:
     map: float
     # k -> mean share of the relevant ids that stand among the first k
     recall: Mapping[int, float]
-    # of each by its name, of 95 %; empty without clusters
-    intervals: Mapping[str, Interval]
 
 
 def evaluate_retrieval(
-    ranked: Iterable[
-        Sequence[Hashable]
-    ],  # ids returned for each query, best first, none twice
-    relevant: Iterable[
-        Iterable[Hashable]
-    ],  # ids that each should find; without any it is left out
-    ks: Sequence[int] = (1, 5, 10),  # the depths at which recall is measured
-    clusters: Sequence[Hashable] | None = None,  # the cluster of each query
+    ranked: Iterable[Sequence[Hashable]],
+    relevant: Iterable[Iterable[Hashable]],
+    ks: Sequence[int] = (1, 5, 10),
 ) -> RetrievalMetrics:
-    """MRR, MAP and recall at k of ranked answers, the query's own id left out.
+    """MRR, MAP and recall at k of ranked answers.
 
-    Whole clusters are drawn for the intervals, since queries that share answers are not
-    independent.
+    Args:
+      ranked: the ids returned for each query, best first, none twice.
+      relevant: the ids that each should find; a query without any is left out.
+      ks: the depths at which recall is measured.
     """
-    figures = {}  # number of the query -> its figures
-    for query, (answers, targets) in enumerate(zip(ranked, relevant, strict=True)):
+    figures = []
+    for answers, targets in zip(ranked, relevant, strict=True):
         ids = set(targets)
         if not ids:
             continue
@@ -57,36 +53,34 @@ def evaluate_retrieval(
             [rank for rank, item in enumerate(answers, 1) if item in ids], float
         )
         precision = np.arange(1, len(ranks) + 1) / ranks
-        figures[query] = [
-            1 / ranks[0] if len(ranks) else 0.0,
-            precision.sum() / len(ids),
-            *((ranks <= k).sum() / len(ids) for k in ks),
-        ]
-    values = np.array(list(figures.values()))  # [queries, figures]
-    mrr, mean_precision, *recall = values.mean(axis=0).tolist()
-    intervals = {}
-    if clusters is not None:
-        names = ["MRR", "MAP", *(f"recall@{k}" for k in ks)]
-        query_clusters = [clusters[query] for query in figures]
-        intervals = dict(zip(names, cluster_intervals(values, query_clusters)))
-    return RetrievalMetrics(
-        len(figures), mrr, mean_precision, dict(zip(ks, recall)), intervals
-    )
+        first = 1 / ranks[0] if len(ranks) else 0.0
+        recall = [(ranks <= k).sum() / len(ids) for k in ks]
+        figures.append([first, precision.sum() / len(ids), *recall])
+    mrr, mean_precision, *recall = np.array(figures).mean(axis=0).tolist()
+    return RetrievalMetrics(len(figures), mrr, mean_precision, dict(zip(ks, recall)))
 
 
-def shared_clusters(relevant: Iterable[Iterable[Hashable]]) -> list[int]:
-    """The cluster of each query: those that share a relevant id, directly or through others, are in one."""
-    relevant = list(relevant)
-    numbers: dict[Hashable, int] = {}
-    edges = [
-        (query, len(relevant) + numbers.setdefault(item, len(numbers)))
-        for query, targets in enumerate(relevant)
-        for item in targets
-    ]
-    ends = np.array(edges, np.int64).reshape(-1, 2)
-    return connected_groups(len(relevant) + len(numbers), ends)[
-        : len(relevant)
-    ].tolist()
+def search_quality(
+    index: Any, queries: Sequence[str], relevant: Sequence[Iterable[Hashable]]
+) -> dict[str, dict[str, float]]:
+    """How well the searches of an index find known answers, by each mode of `QuestionIndex.search`.
+
+    Args:
+      index: a `QuestionIndex`.
+      queries: questions to search it for.
+      relevant: the ids that each should find among its first 100 hits.
+
+    Returns:
+      mode -> the names and values of MRR, MAP and recall at 1, 5 and 10.
+    """
+    quality = {}
+    for mode in MODES:
+        hits = index.search(queries, DEPTH, mode=mode)
+        ranked = [[hit.id for hit in best] for best in hits]
+        found = evaluate_retrieval(ranked, relevant)
+        recall = {f"recall@{k}": share for k, share in found.recall.items()}
+        quality[mode] = {"MRR": found.mrr, "MAP": found.map, **recall}
+    return quality
 
 
 def read_relevance(

@@ -130,8 +130,9 @@ class Grouping(NamedTuple):
         if self.weight:
             how += f" and local scaling with weight {self.weight:g}"
         raise ArgumentError(
-            f"The index has groups with {how}. Make them again with {threshold}: "
-            f"siamese duplicates INDEX --threshold {threshold} --regroup."
+            f"The index has groups with {how}. Make them again with "
+            f"threshold={threshold} and regroup=True.",
+            arguments=("threshold", "regroup"),
         )
 
 

@@ -259,7 +259,7 @@ class DuplicateDetector(Decisions):
         if self.calibration is None:
             raise ArgumentError(
                 "This model has no calibration, so no probabilities. Fit one on labelled pairs: "
-                "`siamese threshold MODEL --answers FILE`."
+                "fitted(pairs)."
             )
         chances = self.probabilities_of(self.score(question1, question2))
         return chances if np.ndim(chances) else float(chances)

@@ -37,7 +37,6 @@ DAMAGE = (
     AttributeError,
     ArithmeticError,
 )  # of other contents
-MAKE = "`siamese train` makes one."
 
 
 def write_file(
@@ -79,7 +78,7 @@ def read_file(
 
     if not os.path.isfile(path):
         other = ", which is not a file" if os.path.exists(path) else ""
-        raise CheckpointError(f"There is no {kind} at {path}{other}. {MAKE}")
+        raise CheckpointError(f"There is no {kind} at {path}{other}.")
     try:
         with explained(path, "read"), safe_open(path, "np") as file:
             metadata = file.metadata() or {}
@@ -90,7 +89,7 @@ def read_file(
             if found != (kind, VERSION):
                 raise CheckpointError(
                     f"{path} is a {found[0]!s:.40} of version {found[1]!r:.20}; this siamese reads a "
-                    f"{kind} of version {VERSION} here. {MAKE}"
+                    f"{kind} of version {VERSION} here. Make it again."
                 )
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         body = {name: value for name, value in facts.items() if name != "sha256"}
@@ -180,7 +179,8 @@ def detector_of(
     places = "".join(f" ({place})" for place in facts["model"][1:])
     raise CheckpointError(
         f"{path} does not say where its model is, or it is gone from there{places}. Name the model "
-        "(--model)."
+        "(detector=).",
+        arguments=("detector",),
     )
 
 

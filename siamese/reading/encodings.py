@@ -96,8 +96,8 @@ def advice(path: str | os.PathLike, line: bytes, encoding: str) -> str:
     fitting = encodings_that_fit(chunks, names)
     if not fitting:
         return "None of the usual encodings fits either."
-    samples = [f"--encoding {name} reads {_sample(line, name)!r}" for name in fitting]
-    return f"Give the encoding that reads it right (in Python: encoding=): {', '.join(samples)}."
+    samples = [f"encoding={name!r} reads {_sample(line, name)!r}" for name in fitting]
+    return f"Give the encoding that reads it right: {', '.join(samples)}."
 
 
 def _sample(line: bytes, encoding: str) -> str:
@@ -111,8 +111,9 @@ def wide_advice(path: str | os.PathLike) -> str:
     """What to do about a file that has not the encoding that was given."""
     fitting = encodings_that_fit(chunks_of(path), ("utf-8", *WIDE, *USUAL))
     if not fitting:
-        return "Check --encoding (in Python: encoding=)."
-    return f"Give another encoding; these fit: --encoding {', '.join(fitting)} (in Python: encoding=)."
+        return "Check encoding=."
+    ways = ", ".join(f"encoding={name!r}" for name in fitting)
+    return f"Give another encoding; these fit: {ways}."
 
 
 def utf16_of(head: bytes) -> str | None:

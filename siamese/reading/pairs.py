@@ -34,12 +34,9 @@ LABELS = {
 }
 BY_NAME = (
     "Question pairs need the columns {}, separated by comma, semicolon, tab or |. Name yours with "
-    "--columns (in Python: columns=)."
+    "columns=."
 )
-BY_ID = (
-    "Pairs by id need the list of their questions, which `siamese train --list FILE`, `siamese evaluate "
-    "--list FILE` and `siamese threshold --list FILE` read (in Python: texts=)."
-)
+BY_ID = "Pairs by id need the list of their questions (texts=)."
 # Our column -> its names in files (Quora's, Kaggle's, and the Hugging Face hub's).
 COLUMN_NAMES = {
     "question1": ("question1", "sentence1"),
@@ -326,7 +323,8 @@ def _pair_columns(
             is_by_id = name == "question1" and has_ids
             how = BY_ID if is_by_id else BY_NAME.format(", ".join(required))
             raise DataError(
-                f"{rows.where}: {what}; the columns: {shown_names(rows.header)}. {how}"
+                f"{rows.where}: {what}; the columns: {shown_names(rows.header)}. {how}",
+                arguments=("columns", "texts"),
             )
         made_of.append(TextColumns(columns))
     return made_of
@@ -361,7 +359,8 @@ def split(
     if test is not None:
         if test_rows or by_cluster:
             raise ArgumentError(
-                "--test-rows and --split clusters divide one file; leave them out beside --test."
+                "test_rows and by_cluster=True divide one file; leave them out beside test=.",
+                arguments=("test_rows", "by_cluster", "test"),
             )
         if train_rows is not None:
             whole_number(train_rows, "train_rows", 1)
@@ -393,5 +392,6 @@ def check_both_labels(pairs: QuestionPairs, what: str) -> None:
     if not labels.any() or labels.all():
         raise DataError(
             f"{what} hold {counted(int(labels.sum()), 'duplicate')} among {len(labels)}: both labels are "
-            "needed. Give more rows; without --train-rows a sorted file is shuffled."
+            "needed. Give more rows; without train_rows a sorted file is shuffled.",
+            arguments=("train_rows",),
         )

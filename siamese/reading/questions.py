@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from shlex import quote
 from typing import Any, NamedTuple
 
 from siamese.errors import DataError
@@ -133,7 +132,10 @@ def _check_usable(report: ReadReport, entries: Entries) -> None:
     if not report.rows:
         raise DataError(f"{report.path} has no rows.")
     if not entries.texts:
-        raise DataError(f"{report.path} has no usable question.\n{report}")
+        raise DataError(
+            f"{report.path} has no usable question.\n{report}",
+            arguments=("bad_rows", "keep_repeated", "id_column"),
+        )
 
 
 def read_ids(
@@ -288,7 +290,7 @@ def _has_ids(rows: Rows, entries: Entries, ids: _IdColumn) -> bool:
         entries.drop_column(ids.name)
         return True
     rows.report.notes.append(
-        f"{ids.name} holds no ids, since rows lack it or have the same; --id-column names such a column"
+        f"{ids.name} holds no ids, since rows lack it or have the same; id_column names such a column"
     )
     entries.ids = list(map(str, entries.rows))
     return False
@@ -368,17 +370,18 @@ def _question_columns(rows: Rows, column: str | None) -> tuple[str, TextColumns 
         both = "+".join(names)
         # A name may have a + itself.
         is_read = read_spec(both, header) == TextColumns(names)
-        joined = f", or join them with --column {quote(both)}" * is_read
+        joined = f", or join them with column={both!r}" * is_read
         raise DataError(
-            f"{rows.where}: {' and '.join(names)} may each hold the questions. Name one with --column "
-            f"{quote(names[0])}{joined} (in Python: column=)."
+            f"{rows.where}: {' and '.join(names)} may each hold the questions. Name one with "
+            f"column={names[0]!r}{joined}.",
+            arguments=("column",),
         )
     if names:
         return names[0], TextColumns([rows.column(names[0])])
     if not set(PAIR_NAMES) <= set(map(normal_name, header)):
         raise DataError(
             f"{rows.where}: no column named {', '.join(USUAL_NAMES)}, subject or summary; the "
-            f"columns: {shown_names(header)}. Name yours with --column (in Python: column=), or write "
-            "a header line."
+            f"columns: {shown_names(header)}. Name yours with column=, or write a header line.",
+            arguments=("column",),
         )
     return " and ".join(PAIR_NAMES), None

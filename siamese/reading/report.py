@@ -12,7 +12,7 @@ from siamese.system.arguments import one_of
 MOST_LINES = 1_000  # numbers that a report has of each kind
 FIRST_LINES = 5  # line numbers that a report prints of each kind
 # The end of the advice about a bad row.
-SKIP = ", or leave such rows out with --bad-rows skip (in Python: bad_rows='skip')"
+SKIP = ", or leave such rows out with bad_rows='skip'"
 # kind -> the rows that are left out for it, in the order of the printed report.
 KINDS = {
     "bad": "that cannot be read",
@@ -60,7 +60,8 @@ class ReadReport:
         """Notes a row that cannot be read; DataError where such rows are refused."""
         if self.bad_rows == "refuse":
             raise DataError(
-                f"{self.path}, {self.unit} {line:,}: {reason} Correct it{SKIP}."
+                f"{self.path}, {self.unit} {line:,}: {reason} Correct it{SKIP}.",
+                arguments=("bad_rows", "encoding"),
             )
         self.add("bad", [line])
 

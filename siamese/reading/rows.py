@@ -300,7 +300,8 @@ def _reading(report: ReadReport) -> Iterator[None]:
         if isinstance(error, UnicodeError):
             why = encodings.wide_advice(report.path)
         raise DataError(
-            f"{report.path} cannot be read{after} ({error}). {why}"
+            f"{report.path} cannot be read{after} ({error}). {why}",
+            arguments=("encoding",),
         ) from error
 
 
@@ -372,7 +373,9 @@ def _encoding_of(head: bytes, name: str, encoding: str | None) -> str:
         utf16 = None if head.startswith(_BINARY) else encodings.utf16_of(head)
         if utf16:
             what = f"{name} is UTF-16 text without its mark"
-            raise DataError(f"{what}. Give --encoding {utf16} (in Python: encoding=).")
+            raise DataError(
+                f"{what}. Give encoding={utf16!r}.", arguments=("encoding",)
+            )
         what = f"{name} is a binary file (compressed, a document, ...)"
         raise DataError(f"{what}. Save it as CSV.")
     return encoding or "utf-8-sig"

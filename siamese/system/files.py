@@ -62,8 +62,8 @@ def check_writable(path: os.PathLike | str) -> None:
 def refuse_existing(path: os.PathLike | str) -> NoReturn:
     """Raises the ArgumentError for an output that is there already."""
     raise ArgumentError(
-        f"There is {os.fspath(path)} already. Pass --overwrite (in Python: overwrite=True), or name "
-        "another output."
+        f"There is {os.fspath(path)} already. Pass overwrite=True, or name another output.",
+        arguments=("overwrite",),
     ) from None
 
 

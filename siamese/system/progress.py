@@ -1,11 +1,8 @@
-"""Progress: a bar of tqdm's for long jobs, and a clock for those that cannot be counted."""
+"""Progress: a bar of tqdm's for long jobs."""
 
 from __future__ import annotations
 
-import contextlib
 import sys
-import threading
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,28 +29,3 @@ def progress_bar(
     return tqdm(
         total=total, initial=done, desc=label, disable=quiet, **how_often, **look
     )
-
-
-@contextlib.contextmanager
-def elapsed(label: str) -> Iterator[None]:
-    """Shows what a block does, and for how many seconds, on a terminal, from the second second on."""
-    finished = threading.Event()
-
-    def show() -> None:
-        seconds = 1
-        while not finished.wait(1):
-            print(f"\r{label} ... {seconds} s", end="", file=sys.stderr, flush=True)
-            seconds += 1
-        if seconds > 1:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)  # Clears the line.
-
-    if not sys.stderr.isatty():
-        yield
-        return
-    thread = threading.Thread(target=show, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        finished.set()
-        thread.join()

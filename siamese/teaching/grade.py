@@ -179,7 +179,9 @@ class Gradebook:
             is_ours = file.read(len(PAGE)) == PAGE.encode()
         if not is_ours:
             what = f"{page} is not a page of feedback, and is not replaced"
-            raise ArgumentError(f"{what}. Pass another folder as --out.")
+            raise ArgumentError(
+                f"{what}. Pass another folder as out=.", arguments=("out",)
+            )
 
     def has(self, name: Path, sha256: str) -> bool:
         """Whether there is a row of a notebook with this content."""
@@ -217,10 +219,15 @@ def _read_rows(table: Path, top: Path) -> dict[str, dict[str, Any]]:
     ):
         columns, *lines = [tuple(line) for line in csv.reader(file) if line] or [()]
     if columns != COLUMNS or any(len(line) != len(COLUMNS) for line in lines):
-        raise ArgumentError(f"{table} has other columns. Pass another folder as --out.")
+        raise ArgumentError(
+            f"{table} has other columns. Pass another folder as out=.",
+            arguments=("out",),
+        )
     rows = [dict(zip(COLUMNS, line)) for line in lines]
     if any(row["folder"] != str(top) for row in rows):
-        raise ArgumentError(f"{table} is not of {top}. Pass another folder as --out.")
+        raise ArgumentError(
+            f"{table} is not of {top}. Pass another folder as out=.", arguments=("out",)
+        )
     return {row["file"]: row for row in rows}
 
 

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-# Printed with every answer by an encoder's default threshold.
-NO_LABELS = "This threshold is a default, not fitted to labels; `siamese threshold` fits it to yours."
+# Said with every answer by an encoder's default threshold.
+NO_LABELS = "This threshold is a default, not fitted to labels."
 
 # What a terminal obeys, what turns the direction of writing, and what cannot be
 # encoded.

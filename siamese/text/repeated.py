@@ -225,8 +225,8 @@ def repetition_note(
     if not without:
         return None
     return (
-        f"{name} is compared without {'; and without '.join(without)}. --keep-repeated compares "
-        "all of it (in Python: keep_repeated=True)"
+        f"{name} is compared without {'; and without '.join(without)}. keep_repeated=True "
+        "compares all of it"
     )
 
 

@@ -89,7 +89,8 @@ class PairBatches(Iterator):
         if self.pairs < self.batch_size:
             raise ArgumentError(
                 f"{counted(self.pairs, 'duplicate')}, too few for a batch of {self.batch_size}: take a "
-                "smaller batch_size (--batch-size), or give more."
+                "smaller batch_size, or give more.",
+                arguments=("batch_size",),
             )
         self.lengths = self._chosen_lengths()
 

@@ -1,8 +1,7 @@
-"""TrainConfig: the configuration of a training run, its presets, and its flags on the command line."""
+"""TrainConfig: the configuration of a training run, and its presets."""
 
 from __future__ import annotations
 
-import argparse
 import operator
 import typing
 from dataclasses import dataclass, field
@@ -11,7 +10,6 @@ from typing import Any
 from siamese.errors import ArgumentError
 from siamese.system.arguments import one_of
 
-_BOOLEANS = {"true": True, "false": False}
 _BOUNDS = {"at least": operator.ge, "above": operator.gt, "below": operator.lt}
 
 
@@ -207,67 +205,3 @@ PRESETS: dict[str, dict[str, Any]] = {
     # ones by heart.
     "ensemble": {**_LSTM, "epochs": 10.0},
 }
-
-# The fields that have a flag of their own; the others are set by `--set name=value`.
-_FLAGS = ("seed", "steps", "epochs", "batch_size", "learning_rate")
-
-
-def add_config_flags(parser: argparse.ArgumentParser) -> None:
-    """Adds ``--preset``, flags for the fields that change most often, and ``--set`` for all."""
-    parser.add_argument(
-        "--preset",
-        choices=[*PRESETS],
-        help="the course's LSTM, a better LSTM, a head on an encoder, or an ensemble of "
-        "encoder, head and LSTM [default: head]",
-    )
-    kinds = typing.get_type_hints(TrainConfig)
-    for name in _FLAGS:
-        info = TrainConfig.__dataclass_fields__[name]
-        parser.add_argument(
-            f"--{name.replace('_', '-')}",
-            type=kinds[name],
-            metavar=kinds[name].__name__.upper(),
-            help=f"{info.metadata['help']} [course: {info.default}]",
-        )
-    names = ", ".join(name for name in kinds if name not in _FLAGS)
-    parser.add_argument(
-        "--set",
-        dest="settings",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help=f"another setting; may be repeated: {names} (docs/tasks/train.md)",
-    )
-
-
-def flags_of(changes: dict[str, Any]) -> list[str]:
-    """The names of the flags that set some fields, each as ``name`` or ``set name``."""
-    return [name if name in _FLAGS else f"set {name}" for name in changes]
-
-
-def changes_from_flags(flags: argparse.Namespace) -> dict[str, Any]:
-    """The fields that the parsed command line sets, beside the preset.
-
-    ArgumentError for a ``--set`` without a name and a value, or of a name or a type
-    that no field has.
-    """
-    changes = {
-        name: getattr(flags, name)
-        for name in _FLAGS
-        if getattr(flags, name) is not None
-    }
-    kinds = typing.get_type_hints(TrainConfig)
-    for setting in flags.settings:
-        name, equals, text = setting.partition("=")
-        name = name.strip().replace("-", "_")
-        if not equals or name not in kinds:
-            raise ArgumentError(
-                f"--set {setting} must be NAME=VALUE, with a name out of {', '.join(kinds)}."
-            )
-        is_bool = kinds[name] is bool
-        try:
-            changes[name] = _BOOLEANS[text.lower()] if is_bool else kinds[name](text)
-        except (KeyError, ValueError):
-            kind = "true or false" if is_bool else kinds[name].__name__
-            raise ArgumentError(f"--set {name} takes {kind}; it is {text!r}.") from None
-    return changes

@@ -173,7 +173,7 @@ def _check_duplicates(
     if not ids.lengths[np.concatenate([train, validation], axis=1)].all():
         raise DataError(
             "A question holds no words for the tokenizer (only blanks or control characters). "
-            "`siamese data FILE` says where; take such rows out."
+            "read_pairs(...).report says where; take such rows out."
         )
 
 

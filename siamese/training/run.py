@@ -272,15 +272,15 @@ class Trainer:
         stays = all(abs(loss - level) < 0.02 * level for loss in losses)
         if stays and not self._collapsed:
             # and what the run has not tried itself
-            advice = ["a smaller --learning-rate"]
+            advice = ["a smaller learning_rate"]
             if self.config.lstm_bias != "forget_gate":
-                advice.insert(0, "--set lstm_bias=forget_gate")
+                advice.insert(0, "lstm_bias='forget_gate'")
             if self.config.warmup_steps < LONG_WARMUP:
-                advice.append(f"--set warmup_steps={LONG_WARMUP}")
+                advice.append(f"warmup_steps={LONG_WARMUP}")
             logger.warning(
                 f"The loss has stayed at {losses[-1]:.3f} for {COLLAPSE_STEPS} steps: "
                 "all questions have almost the same vector (collapse). "
-                f"Try {', '.join(advice)}, or another --seed."
+                f"Try {', '.join(advice)}, or another seed."
             )
         self._collapsed = stays
 
@@ -347,8 +347,8 @@ class Trainer:
             if (self.output_dir / MODEL_NAME).exists():
                 raise CheckpointError(
                     f"{self.output_dir} holds a model, and no run to go on with. Pass "
-                    "--overwrite to discard it (in Python: overwrite=True), or choose another "
-                    "directory."
+                    "overwrite=True to discard it, or choose another directory.",
+                    arguments=("overwrite",),
                 )
             return
         arrays, facts = read_file(self.output_dir / CHECKPOINT, "checkpoint")
@@ -356,8 +356,9 @@ class Trainer:
         if differences:
             raise CheckpointError(
                 f"{self.output_dir} holds another run, at step {facts['step']}: "
-                f"{'; '.join(differences)}. Pass --overwrite to discard it, or choose "
-                "another directory."
+                f"{'; '.join(differences)}. Pass overwrite=True to discard it, or "
+                "choose another directory.",
+                arguments=("overwrite",),
             )
         leaves = [jax.numpy.asarray(arrays[name]) for name in sorted(arrays)]
         self.state = jax.tree.unflatten(jax.tree.structure(self.state), leaves)

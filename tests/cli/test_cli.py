@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from functools import partial
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from programs import environment_of
 import siamese
 from siamese import QuestionPairs
 from siamese.cli.main import main
-from siamese.system.progress import elapsed
 
 
 @pytest.mark.parametrize("command", FLAGS)
@@ -67,7 +65,7 @@ def test_errors_are_one_message_and_exit_code_2(refused):
         ("train --questions nowhere.csv", "nowhere.csv"),
         ("train --questions x --batch-size 1", "batch_size must be at least 2"),
         ("predict nowhere a b", "There is no model at nowhere"),
-        ("predict model a.csv --explain", "two questions"),
+        ("predict model a.csv --explain", "two questions; leave out --explain"),
         ("predict model a b --threshold 80%", "'80%' is not a number from -1 to 1"),
         (
             "evaluate model --questions pairs.csv --queries q.csv",
@@ -82,7 +80,6 @@ def test_errors_are_one_message_and_exit_code_2(refused):
             (f"{words} ?!", "'?!' has no word")
             for words in ("search q.csv", "predict use how")
         ),
-        ("train --questions pairs.csv --column a", "(--list FILE); leave out --column"),
         (
             "index build no.csv --model model",
             "no file no.csv. A pipe needs --output INDEX",
@@ -92,7 +89,6 @@ def test_errors_are_one_message_and_exit_code_2(refused):
         ("index remove q.index 7", "7 cannot be read: no such file"),
         ("duplicates q.csv --model model --pairs --regroup", "leave out --regroup"),
         ("duplicates q.csv --pairs --keep first", "not allowed with argument --"),
-        ("serve q.csv --json", "leave --json out"),
     ):
         refused(line.split(), message)
 
@@ -281,20 +277,6 @@ def test_a_terminal_shows_escapes_for_what_it_cannot_encode(run, monkeypatch):
     assert written.getvalue().startswith(b"  \\u65e5\\u672c \xe9 how")  # without a note
 
 
-def test_a_terminal_shows_the_time_of_what_takes_long(monkeypatch):
-    terminal = io.StringIO()
-    terminal.isatty = lambda: True
-    monkeypatch.setattr(sys, "stderr", terminal)
-    with elapsed("Encoding"):
-        pass
-    assert terminal.getvalue() == ""
-    with elapsed("Encoding"):
-        time.sleep(1.3)
-    assert "Encoding ... 1 s" in terminal.getvalue() and terminal.getvalue().endswith(
-        "\x1b[K"
-    )
-
-
 @pytest.mark.parametrize("preset", ["course", "lstm", "head", "ensemble"])
 @pytest.mark.parametrize(
     "command",
@@ -318,7 +300,6 @@ def test_memory_that_does_not_suffice_is_one_message(refused, monkeypatch):
     def without_memory(*arguments):
         raise MemoryError
 
-    monkeypatch.setattr("siamese.cli.answering.question_list", without_memory)
     monkeypatch.setattr("siamese.cli.reading.question_list", without_memory)
     Path("list.csv").write_text("question\nHow far is it?\nWho?\n")
     refused(["duplicates", "list.csv"], "memory")

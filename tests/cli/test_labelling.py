@@ -446,7 +446,7 @@ def test_what_thirty_answers_are_worth_on_the_handwritten_questions(
     true, before = pairs(owners), found()
     assert [len(true), len(before), len(before & true)] == [120, 48, 17]
     answer = lambda pair, _: "ny"[owners[pair[0]] == owners[pair[1]]]  # noqa: E731
-    monkeypatch.setattr("siamese.cli.labels._ask", answer)
+    monkeypatch.setattr("siamese.cli.asking._ask", answer)
     out = run("threshold", "q.txt", "--label", "30")[1]
     after = found()  # It fits the same threshold to the same answers.
     answers = read_pairs(
@@ -476,18 +476,17 @@ def test_what_thirty_answers_are_worth_on_the_handwritten_questions(
     assert model.threshold_from == "labels" and model.calibration is not None
 
 
-def test_a_list_is_described_and_after_a_while_the_way_to_an_index(run, monkeypatch):
+def test_a_list_is_described_and_a_long_one_has_the_way_to_an_index(run, monkeypatch):
     Path("my q.csv").write_text(
         "title,body,tags\nHow far?,I ask.,x\nHow old?,Tell.,y\n"
     )
-    monkeypatch.setattr("siamese.cli.reading.LONG", 1e9)  # however busy the machine is
     err = run("duplicates", "my q.csv")[2]
     assert "2 questions; column: title+body:50" in err and "not compared: tags" in err
     assert "Encoder use, threshold 0.800. This threshold is a default" in err
     assert "siamese index build" not in err
-    monkeypatch.setattr("siamese.cli.reading.LONG", 0.0)
+    monkeypatch.setattr("siamese.cli.reading.MANY", 1)
     err = run("duplicates", "my q.csv")[2]
-    assert "\n  siamese index build 'my q.csv' --output 'my q.db'\n" in err
+    assert "`siamese index build` keeps the vectors." in err
     assert err.count("--label 30") == 1
 
 

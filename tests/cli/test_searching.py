@@ -10,7 +10,7 @@ import pytest
 from small_models import make_detector, random_questions
 
 from siamese import DuplicateDetector, QuestionIndex
-from siamese.cli import indexing, labels
+from siamese.cli import duplicates
 from siamese.corpus import handwritten_questions
 from siamese.errors import CheckpointError
 
@@ -214,28 +214,40 @@ def test_the_order_of_a_hybrid_search_is_explained_where_it_shows(run, old):
     assert "Ordered" not in run("search", old, "how far", "--vectors-only")[1]
 
 
-def test_evaluate_measures_a_search_with_a_weight_chosen_on_other_queries(run, old):
+def test_evaluate_measures_a_search_on_queries_with_known_answers(run, old):
     Path("new.csv").write_text("id,question\nq1,how far ?\nq2,what is rice\nq3,way\n")
     Path("known.csv").write_text("query_id,id\nq1,5\nq1,6\nq2,7\nq8,5\n")
-    command = ["evaluate", old, "--queries", "new.csv", "--relevant"]
-    _, out, err = run(*command, "known.csv")
-    header, *table, count, weight = out.splitlines()
-    assert header.split()[:3] == ["search", "MRR", "MAP"]
-    assert [row.split()[:2] for row in table] == [[m, "1.000"] for m in labels.MODES]
+    command = ["evaluate", old, "--queries", "new.csv", "--relevant", "known.csv"]
+    _, out, err = run(*command)
+    header, *table, count = out.splitlines()
+    assert header.split() == [
+        "search",
+        "MRR",
+        "MAP",
+        "recall@1",
+        "recall@5",
+        "recall@10",
+    ]
+    modes = ["hybrid", "vectors", "words"]
+    assert [row.split()[:2] for row in table] == [[mode, "1.000"] for mode in modes]
     assert "1 of the 3 ids in known.csv are not in new.csv, such as 'q8'" in err
-    assert (
-        count.startswith("1 of 2 queries")
-        and "0.6, chosen on 1 other queries (" in weight
-    )
-    Path("relevant.csv").write_text("query_id,id\nq2,9\nq3,5\nq1,7\n,5\n")
-    code, _, err = run(*command, "relevant.csv")
-    assert code == 2 and "line 5: no query_id or no id" in err
-    for known, place, words in (
-        ("q1,5", 1, "the index"),
-        ("q9,5", 2, "names no query of new.csv"),
-    ):
-        Path("one.csv").write_text(f"query_id,id\n{known}\n")
-        assert words in run(*command, "one.csv")[place].splitlines()[-1]
+    assert count.startswith("2 queries")
+    facts = json.loads(run(*command, "--json")[1])
+    assert facts["queries"] == 2 and facts["words"]["recall@1"] == 0.75
+
+
+@pytest.mark.parametrize(
+    ("known", "message"),
+    [
+        ("q2,9\nq3,5\nq1,7\n,5\n", "line 5: no query_id or no id"),
+        ("q9,5\n", "names no query of new.csv"),
+    ],
+)
+def test_known_answers_of_no_query_are_one_message(refused, old, known, message):
+    Path("new.csv").write_text("id,question\nq1,how far ?\nq2,what is rice\nq3,way\n")
+    Path("known.csv").write_text(f"query_id,id\n{known}")
+    command = ["evaluate", old, "--queries", "new.csv", "--relevant", "known.csv"]
+    refused(command, message)
 
 
 def test_groups_keep_their_ids_when_questions_are_added(run, rows, old):
@@ -348,7 +360,7 @@ def test_equal_texts_are_compared_once_and_listed_in_their_order(run, monkeypatc
     command = ["duplicates", "q.txt", "--json", "--threshold", "0.3"]
     facts = json.loads(run(*command, "--differences")[1])
     assert (facts["questions"], facts["pairs"]) == (200, 1)
-    monkeypatch.setattr(indexing, "MOST_PAIRS", 9_950)
+    monkeypatch.setattr(duplicates, "MOST_PAIRS", 9_950)
     out, err = run(*command, "--pairs")[1:]
     rows = json.loads(out)["rows"]
     assert len(rows) == 9_950 and "There are too many pairs" in err

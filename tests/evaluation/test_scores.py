@@ -25,7 +25,6 @@ from siamese.evaluation.report import FIGURES, Evaluation, word_overlap
 from siamese.evaluation.retrieval import (
     evaluate_retrieval,
     read_relevance,
-    shared_clusters,
 )
 from siamese.evaluation.thresholds import best_threshold, fit_threshold
 
@@ -303,22 +302,6 @@ def test_retrieval_equals_the_definitions(queries):
     assert metrics.recall == {3: pytest.approx(np.mean(recall))}
     assert metrics.map == pytest.approx(np.mean(average))
     assert metrics.queries == len(queries)
-
-
-def test_intervals_draw_whole_clusters_of_queries_that_share_an_answer():
-    ranked = [["a"], ["b"]] * 40
-    relevant = [{"a"}, {"c"}] * 40
-    own = evaluate_retrieval(ranked, relevant, clusters=range(80)).intervals
-    one = evaluate_retrieval(ranked, relevant, clusters=[0] * 80).intervals["MRR"]
-    assert list(own) == ["MRR", "MAP", "recall@1", "recall@5", "recall@10"]
-    assert own["MRR"].value == one.value == 0.5 and (one.low, one.high) == (0.5, 0.5)
-    assert 0.35 < own["MRR"].low < 0.45 and 0.55 < own["MRR"].high < 0.65
-    halves = evaluate_retrieval(ranked, relevant, clusters=["a", "b"] * 40).intervals[
-        "MRR"
-    ]
-    assert (halves.low, halves.high) == (0, 1)  # A sample may hold one cluster twice.
-    clusters = shared_clusters([{"a"}, {"b", "c"}, set(), {"c", "a"}, {"d"}])
-    assert clusters[0] == clusters[1] == clusters[3] and len(set(clusters)) == 3
 
 
 @pytest.mark.parametrize(

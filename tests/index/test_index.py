@@ -383,7 +383,7 @@ def test_groups_are_stored_extended_and_remade(detector, tmp_path):
     other = QuestionIndex.open(tmp_path / "i", detector)
     groups = index.grouped(0.97).groups
     assert groups == duplicate_groups(index.vectors, 0.97) == duplicate_groups(other)
-    with pytest.raises(ArgumentError, match=r"threshold 0\.97.*--regroup"):
+    with pytest.raises(ArgumentError, match=r"threshold 0\.97.*regroup=True"):
         other.grouped(0.9)
     before = ids_of(index)
     # A copy joins its question's group or forms one with it; equal new ones share one
@@ -422,7 +422,7 @@ def test_groups_with_local_scaling_are_stored_and_extended(
     assert (shot.threshold, shot.weight) == (0.04, 1.0)
     labels = average_linkage(index.vectors, 0.04, shifts=local_means(index.vectors) / 2)
     assert shot.groups == groups_of(index.vectors, labels) != []
-    with pytest.raises(ArgumentError, match="--regroup"):
+    with pytest.raises(ArgumentError, match="regroup=True"):
         index.grouped(0.04)
     # Those that are there keep their r and their groups; a copy joins the group of its
     # question.
@@ -533,7 +533,7 @@ def test_the_model_is_found_again_after_both_moved(detector, tmp_path):
         assert index.search("how old")[0].id == "1"
     assert sorted(os.listdir(new)) == ["i", "model"]
     (new / "model").rename(tmp_path / "elsewhere")
-    with pytest.raises(CheckpointError, match="--model"):
+    with pytest.raises(CheckpointError, match="detector="):
         QuestionIndex.open(new / "i")
     assert len(QuestionIndex.open(new / "i", tmp_path / "elsewhere")) == 2
     with refuses(CheckpointError, "another model"):

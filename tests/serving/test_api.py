@@ -16,7 +16,7 @@ from refusals import refuses
 from small_models import make_curve_detector, make_detector, random_questions
 
 from siamese import QuestionPairs
-from siamese.cli.main import build_parser, main
+from siamese.cli.main import main, parsed
 from siamese.errors import ArgumentError
 from siamese.index import QuestionIndex
 
@@ -392,9 +392,10 @@ def test_what_it_copies_is_there_and_what_it_runs_is_a_command_of_a_user_without
     assert all((root / name).exists() for name in copied)
     assert words("USER") == ["1000"] * 2  # of each of the two images
     command = json.loads(words("ENTRYPOINT")[-1]) + json.loads(words("CMD")[-1])
-    flags = build_parser().parse_args(command[1:])
-    assert (flags.host, str(flags.port)) == ("0.0.0.0", *words("EXPOSE"))
-    assert flags.index.startswith(*words("VOLUME")) and f":{flags.port}/health" in text
+    options = parsed(command[1:]).options
+    assert (options.host, str(options.port)) == ("0.0.0.0", *words("EXPOSE"))
+    assert options.index.startswith(*words("VOLUME"))
+    assert f":{options.port}/health" in text
 
 
 def test_searches_are_answered_while_changes_wait_for_another_process(path):

@@ -41,7 +41,7 @@ def test_lines_are_left_out_of_what_is_compared_alone_digits_aside():
         assert "Tel." in shown and "Long Street" in shown
         assert "Tel." not in compared and "Long Street" not in compared
     (note,) = posts.report.notes
-    assert "2 lines" in note and "(150)" in note and "--keep-repeated" in note
+    assert "2 lines" in note and "(150)" in note and "keep_repeated=True" in note
 
 
 def test_what_is_repeated_is_compared_on_request():

@@ -12,17 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from siamese import ArgumentError, DataError, PairBatches, TrainConfig
+from siamese.cli.arguments import add_arguments, filled
+from siamese.cli.training import Settings
 from siamese.reading.pairs import QuestionPairs
-from siamese.training.config import PRESETS, add_config_flags, changes_from_flags
+from siamese.training.config import PRESETS
 from siamese.training.prepare import TRAIN_SHARE, prepare
 
 PARSER = argparse.ArgumentParser()
-add_config_flags(PARSER)
+add_arguments(PARSER, Settings)
 
 
 def parsed(*line):
-    flags = PARSER.parse_args(line)
-    return TrainConfig.preset(flags.preset or "course", **changes_from_flags(flags))
+    settings = filled(Settings, vars(PARSER.parse_args(line)))
+    return TrainConfig.preset(settings.preset or "course", **settings.changes())
 
 
 def test_every_field_can_be_set_and_a_preset_fills_the_others():
@@ -177,7 +179,7 @@ def test_labelled_pairs_without_words_are_left_out():
 def test_a_duplicate_without_words_is_refused_with_a_way_to_find_it(config):
     with pytest.raises(DataError) as error:
         prepare(with_blank(1), config, valid=VALID)
-    assert "`siamese data FILE`" in str(error.value)
+    assert "read_pairs" in str(error.value)
 
 
 # ---- PairBatches, with the pairs that it was given as the ground truth ----

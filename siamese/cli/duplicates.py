@@ -1,0 +1,352 @@
+"""The command that finds the duplicates in a list or an index: their groups, or their pairs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import numpy as np
+
+from siamese.cli import arguments as shared
+from siamese.cli import reading
+from siamese.cli.answers import answers_of, naming
+from siamese.cli.arguments import (
+    CommandOptions,
+    ListReading,
+    OneOf,
+    TableOptions,
+    command,
+    flag,
+    option,
+)
+from siamese.cli.effects import refuse_flags
+from siamese.cli.output import (
+    Facts,
+    Result,
+    claim,
+    note,
+    note_each,
+    table_result,
+    threshold_facts,
+)
+from siamese.cli.reading import opened
+from siamese.errors import DataError
+from siamese.groups.grouping import (
+    CUTS,
+    GROUP_COLUMNS,
+    below_threshold,
+    group_columns,
+    group_rows,
+    pairs_above,
+)
+from siamese.groups.linkage import strongest_pairs
+from siamese.groups.local import local_means, ranking_weight, scaled
+from siamese.index.list_pairs import ListPairs
+from siamese.model.explain import differences
+from siamese.nn.nearest import cosines_with, in_blocks
+from siamese.reading.clusters import first_places
+from siamese.system.arguments import counted
+
+PAIR_COLUMNS = ("id1", "question1", "id2", "question2", "similarity")
+WIDTH = 70  # characters of a question that are shown
+SHOWN = 10  # pairs outside the groups that are printed; --json has more
+MOST_PAIRS = 500_000  # that are written; more would take minutes
+NAMED = 3  # questions without a known word that a note names
+KEEP_HELP = (
+    "the question to keep: central, first, longest, COLUMN=min or COLUMN=max [central]"
+)
+TABLE = OneOf()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Duplicates(CommandOptions):
+    """The options of `siamese duplicates`."""
+
+    index: shared.Index
+    threshold: shared.Threshold = None
+    regroup: Annotated[bool, flag("make the groups of an index again")] = False
+    keep: Annotated[
+        str | None, option(metavar="RULE", help=KEEP_HELP, one_of=TABLE)
+    ] = None
+    pairs: Annotated[
+        bool, flag("write all pairs above the threshold, no groups", one_of=TABLE)
+    ] = False
+    differences: Annotated[
+        bool,
+        flag(
+            "write the pairs that differ in a number, a negation or a name",
+            one_of=TABLE,
+        ),
+    ] = False
+    model: shared.Model = None
+    read: ListReading
+    table: TableOptions
+
+
+@command(Duplicates)
+def duplicates(options: Duplicates) -> Result:
+    """Find the groups of duplicates in an index or a list of questions, as CSV.
+
+    siamese duplicates posts.csv --keep created_at=min --output groups.csv
+    siamese duplicates questions.db --threshold 0.85 --regroup     (an index stores its groups)
+    """
+    claim(options.table.output, options)
+    path = options.index
+    is_list = reading.kind_of_target(path) == "questions"
+    if options.pairs or options.differences:
+        refuse_flags("duplicates", "pairs", options)
+    refuse_flags("duplicates", "a list" if is_list else "an index", options, path)
+    with opened(path, options.model, options.read) as source:
+        note_each(source.notes())
+        note(*source.about_threshold(options.threshold))
+        if source.questions is not None:
+            source.questions = _with_rows(source.questions)
+        index = source.index()
+        answers = shared.answers_file(path)
+        if is_list and os.path.isfile(answers):
+            _take_answers(index, answers, options)
+        if options.pairs or options.differences:
+            return _pair_table(index, options, source.delimiter)
+        return _group_table(index, options, source.delimiter)
+
+
+def _with_rows(questions: Any) -> Any:
+    """A list with the column `row`, the number of the data row from 0, unless it has one of that name."""
+    others = questions.columns or [{}] * len(questions.rows)
+    if any("row" in own for own in others):
+        return questions
+    columns = [{"row": row, **own} for row, own in zip(questions.rows, others)]
+    return replace(questions, columns=columns)
+
+
+def _take_answers(index: Any, path: str, options: Duplicates) -> None:
+    """Lets the answers beside a list bind its groups, and fit how they are made."""
+    answers = answers_of(path, reading.row_options(options.read))
+    note(f"{path}: {counted(len(answers), 'answer')} of yours, which bind the groups.")
+    with naming(path):
+        bound = index.add_answers(answers)
+    others = len(answers) - bound
+    if others:
+        note(f"{others:,} of them {'is' if others == 1 else 'are'} of other questions.")
+    if options.threshold is not None or not len(answers):
+        return
+    similar = ListPairs.of(*index.snapshot()[:2])
+    try:
+        index.set_threshold(similar.fitted(index.detector, answers, resamples=0))
+    except DataError as error:
+        note(f"{error} The threshold stays {index.detector.threshold:.3f}.")
+
+
+# ---- Pairs ----
+
+
+@dataclass
+class FoundPairs:
+    """Pairs of rows above a threshold, at most `MOST_PAIRS`."""
+
+    first: np.ndarray  # int64 [n]
+    second: np.ndarray  # int64 [n]
+    cosines: np.ndarray  # float32 [n]
+    scores: np.ndarray  # float [n]: what puts them in order
+    score: str | None  # the name of the scores; None: they are the cosines
+    threshold: float
+    weight: float  # of local scaling in their order
+    count: int  # of all pairs above the threshold
+
+
+def _pair_table(index: Any, options: Duplicates, delimiter: str) -> Result:
+    """All pairs above a threshold, the most similar first; or those that differ in more than words."""
+    entries, vectors, detector, *_ = index.snapshot()
+    size = len(entries)
+    if options.differences:
+        # Equal texts differ in nothing: the first of them stands for all.
+        some = np.unique(first_places([entry["question"] for entry in entries], str))
+        entries = [entries[at] for at in some]
+        vectors = vectors[some]
+    found = _found_pairs(detector, vectors, options)
+    shown = len(found.first)
+    if shown < found.count:
+        note(
+            f"There are too many pairs: only the {shown:,} most similar are looked at."
+        )
+
+    rows = []
+    for at in np.lexsort((found.second, found.first, -found.scores.round(6))):
+        ends = int(found.first[at]), int(found.second[at])
+        row = _pair(entries, ends, float(found.cosines[at]))
+        if found.score:
+            row[found.score] = float(found.scores[at])
+        if options.differences:
+            row["differs"] = "; ".join(differences(row["question1"], row["question2"]))
+        if options.pairs or row["differs"]:
+            rows.append(row)
+    facts = threshold_facts(detector, options.threshold)
+    facts |= {
+        "threshold": found.threshold,
+        "questions": size,
+        "pairs": len(rows),
+        "measure": detector.measure,
+        "weight": found.weight,
+    }
+    columns = [*PAIR_COLUMNS]
+    columns += [found.score] if found.score else []
+    columns += ["differs"] if options.differences else []
+    return table_result(options.table, rows, columns, facts, delimiter=delimiter)
+
+
+def _found_pairs(detector: Any, vectors: np.ndarray, options: Duplicates) -> FoundPairs:
+    """The pairs above the threshold, in the order of local scaling."""
+    threshold = options.threshold
+    if threshold is None:
+        threshold = detector.threshold
+    least, decide = detector.rule(threshold)
+    weight = ranking_weight(detector, vectors) if options.pairs else 0.0
+    shifts = None
+    if options.pairs and options.threshold is None and detector.list_cut[1]:
+        # Answers have fitted a threshold on the scaled cosines.
+        threshold = least = detector.list_cut[0]
+        shifts = local_means(vectors) * np.float32(weight / 2)
+    allowed = decide and (lambda i, j: decide(vectors[i], vectors[j]))
+    first, second, cosines, _ = strongest_pairs(vectors, least, allowed, shifts)
+
+    ranked_by = cosines
+    if shifts is not None:
+        cosines = in_blocks(
+            lambda i, j: cosines_with(vectors[i], vectors[j]), first, second
+        )
+    elif weight:
+        ends = np.stack([first, second], axis=1)
+        ranked_by = scaled(vectors, ends, cosines, weight)
+    best = np.argsort(-ranked_by.round(6), kind="stable")[:MOST_PAIRS]
+    count = len(cosines)
+    first = first[best]
+    second = second[best]
+    scores = ranked_by[best]
+    name = "adjusted" if weight else None
+    if decide:
+        name = "probability"
+        scores = in_blocks(
+            lambda i, j: detector.scores_of(vectors[i], vectors[j]), first, second
+        )
+    return FoundPairs(
+        first, second, cosines[best], scores, name, threshold, weight, count
+    )
+
+
+def _pair(entries: list[dict], ends: tuple[int, int], cosine: float) -> dict[str, Any]:
+    """A pair of questions as a row of the table."""
+    one, two = (entries[at] for at in ends)
+    cells = one["id"], one["question"], two["id"], two["question"], round(cosine, 6)
+    return dict(zip(PAIR_COLUMNS, cells))
+
+
+# ---- Groups ----
+
+
+def _group_table(index: Any, options: Duplicates, delimiter: str) -> Result:
+    """The groups of an index, what they are, and where their threshold is a default what lies below."""
+    shot = index.grouped(options.threshold, regroup=options.regroup)
+    rows = list(group_rows(shot, options.keep or "central"))
+    note(*_unknown_line(shot))
+    facts = threshold_facts(shot.detector, options.threshold)
+    now, weight_now = shot.detector.list_cut
+    is_older = (shot.threshold, shot.weight) != (now, weight_now)
+    if options.threshold is None and is_older:
+        note(
+            f"These groups were made with the threshold {shot.threshold:.3f}; the model's is {now:.3f} "
+            "now: --regroup makes them again."
+        )
+        facts["threshold_from"] = "groups"
+    sizes = [len(group) for group in shot.groups]
+    facts |= {
+        "threshold": shot.threshold,
+        "weight": shot.weight,
+        "questions": len(shot.entries),
+        "groups": len(sizes),
+        "questions_in_groups": sum(sizes),
+        "largest": max(sizes, default=0),
+    }
+    summary = _summary(shot, facts)
+    after = ""
+    if facts["threshold_from"] == "default":
+        after, found = _below(shot, options)
+        facts |= found
+    # The header is the same where there is no group.
+    columns = [*GROUP_COLUMNS, *group_columns(shot.entries).values()]
+    return table_result(
+        options.table,
+        rows,
+        columns,
+        facts,
+        summary=summary,
+        after=after,
+        delimiter=delimiter,
+    )
+
+
+def _unknown_line(shot: Any) -> list[str]:
+    """A line that names questions without any word that the model knows."""
+    texts = [entry["question"] for entry in shot.entries]
+    are_unknown = shot.detector.without_known_words(texts)
+    unknown = [entry for entry, alone in zip(shot.entries, are_unknown) if alone]
+    if not unknown:
+        return []
+    names = [f"{entry['id']} ({entry['question']:.40})" for entry in unknown[:NAMED]]
+    more = ", ..." if len(unknown) > NAMED else ""
+    return [
+        f"{counted(len(unknown), 'question')} without any word that the model knows, in no group: "
+        f"{', '.join(names)}{more}"
+    ]
+
+
+def _summary(shot: Any, facts: Facts) -> str:
+    """The groups in a sentence."""
+    measure = f"{shot.detector.measure} on average"
+    if shot.weight:
+        measure = f"cosine with local scaling of weight {shot.weight:g} on average"
+    return (
+        f"{counted(facts['questions'], 'question')}, {measure} above {shot.threshold:.3f}: "
+        f"{counted(facts['groups'], 'group')} "
+        f"of {counted(facts['questions_in_groups'], 'question')}, the largest of {facts['largest']:,}."
+    )
+
+
+def _below(shot: Any, options: Duplicates) -> tuple[str, Facts]:
+    """What lies below a threshold without labels: the next pairs, counts, and the way to labels."""
+    above = pairs_above(shot.vectors)
+    counts = {f"{CUTS[at]:g}": round(above[at]) for at in (40, 30, 20, 10, 0)}
+    rows = [
+        _pair(shot.entries, (one, two), cosine)
+        for one, two, cosine in below_threshold(shot)
+    ]
+    lines = []
+    if rows and ranking_weight(shot.detector, shot.vectors):
+        lines.append(
+            "Pairs outside the groups, each question once; those that are close to many come last:"
+        )
+    elif rows:
+        lines.append("The most similar pairs outside the groups, each question once:")
+    for row in rows[:SHOWN]:
+        one, two = (
+            " ".join(row[name].split())[:WIDTH] for name in ("question1", "question2")
+        )
+        lines.append(f"  {row['similarity']:.3f}  {one} | {two}")
+    about = ", ".join(f"{count:,} above {cut}" for cut, count in counts.items())
+    lines.append(f"Pairs in the whole list, about: {about}.")
+    if options.index != "-":
+        same = reading.same_target(options.index, options.model, options.read)
+        lines += _ways_on(same)
+    return "\n".join(lines), {"pairs_above": counts, "next_pairs": rows}
+
+
+def _ways_on(same: str) -> Sequence[str]:
+    """The commands that lead to a threshold, or need none."""
+    return (
+        "A threshold of your own takes about 30 answers, or labelled pairs:",
+        f"  siamese threshold {same} --label 30",
+        f"  siamese threshold {same} --answers labelled.csv",
+        "The most similar other questions of each, whatever the threshold:",
+        f"  siamese match {same} -k 3",
+    )
