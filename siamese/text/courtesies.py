@@ -8,6 +8,7 @@ setze ich mein Passwort zurück?" asks. The phrases are `COURTESIES`; English on
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from siamese.text.cleaning import has_words
 from siamese.text.language import is_plain_english
@@ -15,6 +16,7 @@ from siamese.text.phrases import COURTESIES, QUESTION_STARTS, folded_phrase
 
 LONGEST = 90  # characters of a greeting or of thanks, with names
 MOST_NAMES = 3  # words after a greeting or a sign-off that may be names
+MOST_MARKS = 3  # in a greeting and at its end
 MOST_PHRASES = 4  # greetings in front, or phrases at the end
 
 
@@ -41,6 +43,15 @@ _SENTENCE_END = re.compile(
 )
 _FIRST_WORD = re.compile(r"[¡ \t]*+([^\s,.!:;，。！：；、،]{1,30})")
 _FIRST_OF_THANKS = frozenset(one.split()[0].rstrip(_MARKS) for one in _THANKS)
+# Of names, with a small letter.
+_PARTICLES = frozenset(
+    ("de", "der", "den", "van", "von", "zu", "la", "du", "di", "da", "dos", "do", "al")
+)
+# Between thanks and more of it, or where somebody greets from.
+_BEFORE_MORE = frozenset(
+    {"und", "et", "y", "e", "en", "i", "и", "ve", "dan", "&"}
+    | {"aus", "de", "da", "uit", "z", "из", "dari"}
+)
 # Names of people in Chinese, Japanese and Korean end with one of these.
 _NAME_ENDS = ("先生", "女士", "小姐", "老师", "经理", "様", "さん", "さま", "님", "씨")
 
@@ -79,26 +90,34 @@ def _greeting_end(text: str) -> int:
     if word not in _FIRST_WORDS and word[:2] not in _FIRST_PAIRS:
         return 0
     head = text[start : start + LONGEST]
-    mark = _ENDS_GREETING.search(head)
-    if mark and _greets(head[: mark.start()]):
-        return start + mark.end()
+    # "Sehr geehrter Herr Dr. Weber," ends at its second mark.
+    marks = list(islice(_ENDS_GREETING.finditer(head), MOST_MARKS))
+    for mark in reversed(marks):
+        if _greets(head[: mark.start()], is_call=mark[0] in "!！"):
+            return start + mark.end()
     end = _greeting_before_words(head)
     return start + end if end else 0
 
 
-def _greets(head: str) -> bool:
-    """Whether a phrase is a greeting, perhaps with names or with whom it greets."""
+def _greets(head: str, is_call: bool = False) -> bool:
+    """Whether a phrase is a greeting, perhaps with names or with whom it greets.
+
+    A name after a comma may be what is asked about, but in a call: "Привет, Анна!".
+    """
     words = head.split()
     for count in range(min(_MOST_WORDS, len(words)), 0, -1):
-        if folded_phrase(" ".join(words[:count])) not in _GREETINGS:
+        start = folded_phrase(" ".join(words[:count]))
+        if start.rstrip(",،.") not in _GREETINGS and start not in _GREETINGS:
             continue
         rest = words[count:]
+        if start.endswith((",", "،")) and rest and not is_call:
+            return _is_whom(rest)
         phrase = folded_phrase(" ".join(rest))
         is_any = count == 1 and folded_phrase(words[0]) in _ANY_GREETINGS
         has_names = len(rest) <= MOST_NAMES and _are_names(rest, phrase)
         if _is_whom(rest) or (has_names and not is_any):
             return True
-    # Scripts without blanks: "各位老师好" is none, "您好客服" and "田中様" are.
+    # Scripts without blanks, such as "您好客服" and "田中様".
     phrase = folded_phrase(head)
     for size in range(len(phrase), 1, -1):
         if phrase[:size] in _GREETINGS and phrase[0] > "\u0dff":
@@ -123,7 +142,8 @@ def _is_whom(words: list[str]) -> bool:
 def _are_names(words: list[str], phrase: str) -> bool:
     """Whether words begin with capitals, and no question begins with them."""
     starts = phrase.partition(" ")[0] in QUESTION_STARTS
-    return not starts and all(word[0].isupper() for word in words)
+    are_names = all(word[0].isupper() or word in _PARTICLES for word in words)
+    return not starts and are_names and (not words or words[-1] not in _PARTICLES)
 
 
 def _greeting_before_words(head: str) -> int:
@@ -137,7 +157,8 @@ def _greeting_before_words(head: str) -> int:
         has_no_case = start[0] > "\u05ff"
         is_start = following.strip("¿") in QUESTION_STARTS
         return len(start) if has_no_case or is_start else 0
-    return 0
+    first = words[0]
+    return len(first) if len(words) > 1 and first > "\u0dff" and _greets(first) else 0
 
 
 def _thanks_start(text: str) -> int | None:
@@ -156,26 +177,41 @@ def _thanks_start(text: str) -> int | None:
 
 def _thanks(phrase: str, may_have_names: bool) -> bool:
     """Whether a phrase is thanks or a sign-off, perhaps with what for, or with names after it."""
+    if phrase > "\u0dff":
+        return _thanks_without_blanks(folded_phrase(phrase))
     words = phrase.split()
     if not words or folded_phrase(words[0].rstrip(_MARKS)) not in _FIRST_OF_THANKS:
         return False
     for count in range(min(_MOST_WORDS, len(words)), 0, -1):
         start = folded_phrase(" ".join(words[:count]).rstrip(_MARKS))
-        if start not in _THANKS:
-            continue
-        rest = words[count:]
-        after = folded_phrase(" ".join(rest).strip(_MARKS))
-        if (
-            not rest
-            or after in _AFTER_THANKS
-            or _thanks(" ".join(rest), may_have_names)
-        ):
-            return True
-        has_mark = words[count - 1][-1] in ",.!-" or len(rest) <= 2
-        names = [word for word in rest if word not in ("und", "y", "et", "e", "&")]
-        if may_have_names and has_mark and len(names) <= MOST_NAMES:
-            return _are_names(names, after)
-        return False
+        if start in _THANKS:
+            has_mark = words[count - 1][-1] in ",.!-"
+            return _ends_thanks(words[count:], has_mark, may_have_names)
+    return False
+
+
+def _ends_thanks(words: list[str], has_mark: bool, may_have_names: bool) -> bool:
+    """Whether words may follow thanks: what for, more thanks, a place, or names."""
+    if not words:
+        return True
+    for count in range(min(_MOST_WORDS, len(words)), 0, -1):
+        if folded_phrase(" ".join(words[:count]).strip(_MARKS)) in _AFTER_THANKS:
+            return _ends_thanks(words[count:], has_mark, may_have_names)
+    names = words[1:] if words[0] in _BEFORE_MORE else words
+    if _thanks(" ".join(names), may_have_names):
+        return True
+    are_few = len(names) <= (MOST_NAMES + 1 if has_mark else MOST_NAMES - 1)
+    return may_have_names and bool(names) and are_few and _are_names(names, "")
+
+
+def _thanks_without_blanks(phrase: str) -> bool:
+    """Whether a folded phrase is thanks, one after the other: "非常感谢您的帮助"."""
+    if phrase in _THANKS:
+        return True
+    for size in range(len(phrase) - 1, 1, -1):
+        if phrase[:size] in _THANKS:
+            rest = phrase[size:].strip(_MARKS)
+            return not rest or rest in _AFTER_THANKS or _thanks_without_blanks(rest)
     return False
 
 

@@ -62,7 +62,10 @@ COURTESIES = {
             für die unterstützung | für ihre unterstützung |
             für eure unterstützung | für die mühe | für ihre mühe |
             für eure mühe | für die antwort | für ihre antwort |
-            für eure antworten | für tipps | für jeden tipp
+            für eure antworten | für tipps | für jeden tipp | für ihre antworten |
+            für eine antwort | für eine schnelle antwort | für ihre zeit |
+            für eure zeit | für die schnelle hilfe | für euer verständnis |
+            für ihr verständnis
         """,
         regards="""
             mit freundlichen grüßen | mit freundlichen gruessen |
@@ -72,7 +75,8 @@ COURTESIES = {
             viele gruesse | liebe grüße | lieber gruß | herzliche grüße |
             schöne grüße | sonnige grüße | grüße | gruß | mfg | lg | vg |
             hochachtungsvoll | schönen tag noch | einen schönen tag noch |
-            schönes wochenende | bis bald | tschüss
+            schönes wochenende | bis bald | tschüss | mit freundlichem gruss |
+            ich freue mich auf ihre antwort | gruß und dank
         """,
     ),
     "fr": Courtesies(
@@ -99,14 +103,18 @@ COURTESIES = {
             d'avance | par avance | à tous | à vous | pour votre aide |
             pour votre réponse | pour vos réponses | pour ton aide | pour l'aide |
             de votre aide | de votre réponse | pour votre retour | pour tout |
-            infiniment | et bonne journée | et bonne soirée
+            infiniment | et bonne journée | et bonne soirée |
+            pour votre retour rapide | pour votre réponse rapide |
+            pour votre aide précieuse | pour votre compréhension |
+            pour votre attention
         """,
         regards="""
             cordialement | bien cordialement | très cordialement |
             sincères salutations | meilleures salutations | mes salutations |
             salutations distinguées | salutations | bien à vous | bien à toi |
             amicalement | bonne journée | bonne soirée | excellente journée |
-            belle journée | cdlt | à bientôt | respectueusement
+            belle journée | cdlt | à bientôt | respectueusement |
+            bonne fin de journée | bon après-midi | bon week-end
         """,
     ),
     "es": Courtesies(
@@ -135,7 +143,7 @@ COURTESIES = {
             de antemano | por adelantado | por su ayuda | por tu ayuda |
             por vuestra ayuda | por la ayuda | por todo | por su respuesta |
             por vuestra respuesta | por su atención | a todos | y saludos |
-            y un saludo
+            y un saludo | por su tiempo | por su comprensión | por vuestro tiempo
         """,
         regards="""
             saludos | saludos cordiales | un saludo | un cordial saludo |
@@ -147,10 +155,10 @@ COURTESIES = {
         greetings="""
             ciao | salve | buongiorno | buon giorno | buonasera | buona sera |
             buon pomeriggio | gentile | gentili | gentilissimi | egregio | egregi |
-            spettabile | caro | cara | cari | care
+            spettabile | caro | cara | cari | care | spett.le | spett
         """,
         to_whom="""
-            a tutti | a tutte | tutti | a voi | signore | signora | signori | sig |
+            a tutti | a tutte | tutti | a voi | azienda | ditta | signore | signora | signori | sig |
             team | amici | ragazzi | colleghi | collega | assistenza |
             servizio clienti | supporto
         """,
@@ -165,7 +173,9 @@ COURTESIES = {
             in anticipo | anticipatamente | a tutti | per l'aiuto |
             per il vostro aiuto | per il suo aiuto | per la risposta |
             per la vostra risposta | per la disponibilità | di tutto | di cuore |
-            e saluti | e buona giornata
+            e saluti | e buona giornata | di un riscontro | di un vostro riscontro |
+            di una risposta | di una vostra risposta | per il riscontro |
+            per l'attenzione
         """,
         regards="""
             cordiali saluti | distinti saluti | saluti | un saluto | tanti saluti |
@@ -177,7 +187,7 @@ COURTESIES = {
         greetings="""
             olá | oi | bom dia | boa tarde | boa noite | prezado | prezada | prezados |
             prezadas | caro | cara | caros | caras | estimados | estimado | exmos |
-            olá bom dia | viva
+            olá bom dia | viva | tudo bem | oi tudo bem | olá tudo bem
         """,
         to_whom="""
             a todos | a todas | pessoal | gente | todos | equipe | equipa | senhor |
@@ -199,7 +209,8 @@ COURTESIES = {
         regards="""
             atenciosamente | com os melhores cumprimentos | melhores cumprimentos |
             cumprimentos | com cumprimentos | abraços | um abraço | abraço | att |
-            cordialmente | saudações | até breve | tenha um bom dia | bom trabalho
+            cordialmente | saudações | até breve | tenha um bom dia | bom trabalho |
+            abs | bom dia | boa tarde | boa noite | bom fim de semana
         """,
     ),
     "nl": Courtesies(
@@ -221,7 +232,8 @@ COURTESIES = {
         after_thanks="""
             alvast | voor de hulp | voor uw hulp | voor je hulp | voor jullie hulp |
             voor de moeite | voor uw reactie | voor je reactie | voor het antwoord |
-            bij voorbaat | en groeten
+            bij voorbaat | en groeten | voor uw antwoord | voor uw tijd |
+            voor jullie tijd
         """,
         regards="""
             met vriendelijke groet | met vriendelijke groeten | vriendelijke groet |
@@ -339,7 +351,8 @@ COURTESIES = {
             شكرا | شكراً | شكرًا | شكرا لكم | شكراً لكم | شكرا جزيلا | شكراً جزيلاً |
             شكرا مقدما | شكراً مقدماً | شكرا لمساعدتكم | شكراً لمساعدتكم |
             جزاكم الله خيرا | جزاك الله خيرا | مع الشكر | مع جزيل الشكر |
-            ولكم جزيل الشكر | ولكم الشكر | وشكرا | وشكراً | أشكركم | أشكركم مقدما
+            ولكم جزيل الشكر | ولكم الشكر | وشكرا | وشكراً | أشكركم | أشكركم مقدما |
+            جزاكم الله خيراً | جزاك الله خيراً | جزيل الشكر
         """,
         after_thanks="""
             مقدما | مقدماً | جزيلا | جزيلاً | لكم | لك | على المساعدة | على مساعدتكم |
@@ -353,7 +366,8 @@ COURTESIES = {
     "zh": Courtesies(
         greetings="""
             你好 | 您好 | 大家好 | 早上好 | 上午好 | 下午好 | 晚上好 | 各位好 | 尊敬的 |
-            嗨 | 哈喽 | 客服您好 | 客服你好 | 请问一下 | 你们好 | 老师好 | 老师您好
+            嗨 | 哈喽 | 客服您好 | 客服你好 | 请问一下 | 你们好 | 老师好 | 老师您好 |
+            各位老师好 | 老师们好 | 同学们好 | 各位朋友好 | 朋友们好 | 各位大神好
         """,
         to_whom="""
             客服 | 各位 | 大家 | 老师 | 先生 | 女士 | 朋友们 | 同事们 | 团队 | 同学们 |
@@ -378,7 +392,8 @@ COURTESIES = {
             こんにちは | こんばんは | おはようございます | お世話になっております |
             お世話になります | いつもお世話になっております | お疲れ様です |
             お疲れさまです | はじめまして | 初めまして | 突然のご連絡失礼いたします |
-            失礼します | 失礼いたします | 拝啓 | すみません
+            失礼します | 失礼いたします | 拝啓 | すみません | 担当者様 | ご担当者様 |
+            関係者各位 | 皆さんこんにちは | みなさんこんにちは | 皆様こんにちは
         """,
         to_whom="""
             皆さん | みなさん | 皆様 | ご担当者様 | 担当者様 | サポートの皆様 | 先生 |
@@ -392,19 +407,24 @@ COURTESIES = {
             どうぞよろしくお願いいたします | 何卒よろしくお願いいたします |
             よろしくお願い申し上げます | お願いします | お願いいたします |
             教えてください | お手数をおかけします | お手数ですがよろしくお願いします |
-            ご回答よろしくお願いします | ご回答のほどよろしくお願いします | 助かります
+            ご回答よろしくお願いします | ご回答のほどよろしくお願いします | 助かります |
+            お手数をおかけしますが | お手数ですが | お忙しいところ恐れ入りますが |
+            ご確認よろしくお願いします | ご対応よろしくお願いします | どうぞよろしく
         """,
         after_thanks="",
         regards="""
             敬具 | 以上です | 以上 | 失礼します | 失礼いたします |
-            お返事お待ちしております | ご返信お待ちしております
+            お返事お待ちしております | ご返信お待ちしております |
+            ご回答お待ちしております | ご回答をお待ちしております |
+            ご連絡お待ちしております
         """,
     ),
     "ko": Courtesies(
         greetings="""
             안녕하세요 | 안녕하십니까 | 안녕 | 반갑습니다 | 수고하십니다 |
             수고 많으십니다 | 안녕하세요 여러분 | 여러분 안녕하세요 | 수고하세요 |
-            처음 뵙겠습니다
+            처음 뵙겠습니다 | 담당자님 안녕하세요 | 관리자님 안녕하세요 |
+            고객센터 담당자님 안녕하세요
         """,
         to_whom="""
             여러분 | 담당자님 | 선생님 | 고객센터 | 팀장님 | 관리자님 | 고객님
@@ -414,7 +434,10 @@ COURTESIES = {
             미리 감사합니다 | 미리 감사드립니다 | 미리 고맙습니다 | 정말 감사합니다 |
             대단히 감사합니다 | 도와주셔서 감사합니다 | 답변 부탁드립니다 |
             답변 부탁드려요 | 답변 부탁합니다 | 부탁드립니다 | 부탁드려요 |
-            빠른 답변 부탁드립니다 | 잘 부탁드립니다 | 답변 감사합니다
+            빠른 답변 부탁드립니다 | 잘 부탁드립니다 | 답변 감사합니다 |
+            답변 기다리겠습니다 | 답변 기다릴게요 | 기다리겠습니다 |
+            답변 주시면 감사하겠습니다 | 도움 주시면 감사하겠습니다 |
+            도움 부탁드립니다 | 확인 부탁드립니다
         """,
         after_thanks="",
         regards="""

@@ -155,3 +155,26 @@ def test_english_questions_stay_as_they_are():
 def test_a_mail_of_several_lines_leaves_its_question():
     mail = "Guten Tag,\n\nwie setze ich mein Passwort zurück?\n\nMit freundlichen Grüßen\nA. Muster"
     assert plain(mail) == "wie setze ich mein Passwort zurück?"
+
+
+@pytest.mark.parametrize(
+    ("around", "code"),
+    [
+        ("Sehr geehrter Herr Dr. Weber, Q", "de"),
+        ("Guten Morgen zusammen! Q Vielen Dank und beste Grüße", "de"),
+        ("Q Vielen Dank für Ihre Mühe im Voraus. Herzliche Grüße aus Köln", "de"),
+        ("Beste mevrouw de Vries, Q", "nl"),
+        ("Q Met vriendelijke groet, Piet de Jong", "nl"),
+        ("Здравствуйте, Анна! Q", "ru"),
+        ("Q非常感谢您的帮助！", "zh"),
+        ("Yth. Bapak Andi, Q", "id"),
+    ],
+)
+def test_names_and_several_phrases_go_with_them(around, code):
+    question = QUESTIONS[code][1]
+    assert plain(around.replace("Q", question)) == question
+
+
+def test_a_name_after_a_greetings_comma_is_asked_about():
+    text = "Hallo, Outlook: warum startet es nicht mehr?"
+    assert without_courtesies(text) == "Outlook: warum startet es nicht mehr?"
