@@ -159,20 +159,31 @@ def test_predict_explains_by_words_and_notes_what_it_does_not_read(run):
         run("predict", "model", "how far", "how old", "--explain", "--json")[1]
     )
     assert [word["word"] for word in answer["words1"]] == ["how", "far"]
-    long = "how far " * 400
-    Path("pairs.csv").write_text(
-        f"question1,question2,label\n{long},how,1\nhow,far,0\n"
-    )
-    for command in (
-        ["predict", "model", long, "how"],
+
+
+LONG = "how far " * 400
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["predict", "model", LONG, "how"],
         ["predict", "model", "pairs.csv"],
         ["evaluate", "model", "--questions", "pairs.csv"],
         ["threshold", "model", "--answers", "pairs.csv", "--output", "other"],
-    ):
-        assert "1 question too long for the model" in run(*command)[2], command
+    ],
+    ids=["two texts", "a file", "evaluate", "threshold"],
+)
+def test_a_question_that_is_not_read_to_its_end_is_counted(run, command):
+    Path("pairs.csv").write_text(
+        f"question1,question2,label\n{LONG},how,1\nhow,far,0\n"
+    )
+    assert "1 question too long for the model" in run(*command)[2]
 
 
-def test_foreign_text_is_shown_and_not_obeyed(run):
+@pytest.fixture
+def foreign(run):
+    """A list and pairs with texts that would move a terminal's cursor, or forge a line."""
     records = [
         {"question": EVIL},
         {"question": "how far ?\n* 1.000 [9] no"},
@@ -181,23 +192,32 @@ def test_foreign_text_is_shown_and_not_obeyed(run):
     records[0] |= {"score": float("nan"), "more": [float("inf")]}
     Path("old.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
     Path("pairs.csv").write_text(f"question1,question2\n{EVIL},how far ?\n")
-    model = ["--model", "model"]
-    for arguments in (
-        ["search", "old.jsonl", "how far ?", *model], ["search", "old.jsonl", EVIL, *model],
-        ["duplicates", "old.jsonl", *model], ["predict", "model", EVIL, "how far", "--explain"],
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["search", "old.jsonl", "how far ?", "--model", "model"],
+        ["search", "old.jsonl", EVIL, "--model", "model"],
+        ["duplicates", "old.jsonl", "--model", "model"],
+        ["predict", "model", EVIL, "how far", "--explain"],
         ["predict", "model", "pairs.csv"],
-    ):  # fmt: skip
-        code, out, _ = run(*arguments)
-        assert code == 0 and not {"\x1b", "\x07"} & set(out) and r"\x1b[31m" in out, (
-            arguments
-        )
-        assert "\n* 1.000" not in out or arguments[0] == "duplicates"
+    ],
+    ids=["found", "asked", "duplicates", "explained", "a file"],
+)
+def test_foreign_text_is_shown_and_not_obeyed(run, foreign, command):
+    code, out, _ = run(*command)
+    assert code == 0 and not {"\x1b", "\x07"} & set(out) and r"\x1b[31m" in out
+    assert "\n* 1.000" not in out or command[0] == "duplicates"
+
+
+def test_foreign_text_stays_as_it_is_in_files_and_json(run, foreign):
+    model = ["--model", "model"]
     assert run("duplicates", "old.jsonl", *model, "--output", "g.csv")[0] == 0
     assert EVIL in Path("g.csv").read_text()
     out = run("search", "old.jsonl", EVIL, "--json", *model)[1]
-    hits = json.loads(out, parse_constant=pytest.fail)[
-        "hits"
-    ]  # It fails for NaN and infinity.
+    # It fails for NaN and infinity.
+    hits = json.loads(out, parse_constant=pytest.fail)["hits"]
     assert {"score": None, "more": [None]} in [hit["columns"] for hit in hits]
 
 
@@ -272,32 +292,67 @@ def test_groups_keep_their_ids_when_questions_are_added(run, rows, old):
         )
 
 
-def test_one_question_of_each_group_is_kept_by_a_rule(rows, refused):
-    lines = ["id,title,created_at,votes,at,keep,Score", "1,how far,2026-03-01,3,3,A,"]
-    lines += [
+@pytest.fixture
+def keep(run):
+    """The command that keeps one post of each group, to which a rule belongs."""
+    lines = [
+        "id,title,created_at,votes,at,keep,Score",
+        "1,how far,2026-03-01,3,3,A,",
         "2,how   far,2026-01-31,10,soon,B,5",
         "3,how far,2026-02-01T08:00:00Z,9,1,C,7",
+        "4,cook rice,2026-01-01,1,2,D,",
     ]
-    Path("posts.csv").write_text("\n".join([*lines, "4,cook rice,2026-01-01,1,2,D,"]))
-    command = ["duplicates", "posts.csv", "--model", "model", "--keep"]
-    rules = {"first": "1", "longest": "2", "created_at=min": "2", "votes=max": "2"}
-    rules |= {"score=min": "2", "score=max": "3", "id=max": "3"}
-    for rule, kept in rules.items():
-        table = rows(*command, rule)
-        others = ((i, "0") for i in "123" if i != kept)
-        assert values(table, "id", "keep") == [(kept, "1"), *others], rule
-        columns = "group", "row", "votes", "same_text", "column_keep"
-        assert ("1", "1", "10", "1", "B") in values(table, *columns)
-        assert float(table[0]["similarity"]) == 1
+    Path("posts.csv").write_text("\n".join(lines))
+    return ["duplicates", "posts.csv", "--model", "model", "--keep"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "kept"),
+    [
+        ("first", "1"),
+        ("longest", "2"),
+        ("created_at=min", "2"),
+        ("votes=max", "2"),
+        ("score=min", "2"),
+        ("score=max", "3"),
+        ("id=max", "3"),
+    ],
+)
+def test_one_question_of_each_group_is_kept_by_a_rule(rows, keep, rule, kept):
+    table = rows(*keep, rule)
+    others = ((i, "0") for i in "123" if i != kept)
+    assert values(table, "id", "keep") == [(kept, "1"), *others]
+    columns = "group", "row", "votes", "same_text", "column_keep"
+    assert ("1", "1", "10", "1", "B") in values(table, *columns)
+    assert float(table[0]["similarity"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ("new", "COLUMN=min"),
+        ("when=min", "no column 'when'"),
+        ("at=min", "Question 2: at is 'soon'"),
+    ],
+)
+def test_a_rule_that_orders_nothing_is_refused(refused, keep, rule, words):
+    refused([*keep, rule], words)
+
+
+@pytest.fixture
+def big(run):
+    """The command on numbers that no float holds, and a row without one."""
     line = '{"question": "how far", "row": 7, "n": 1%s}\n' % ("0" * 400)
     Path("big.jsonl").write_text(line * 2 + line.replace('"row": 7, ', ""))
-    table = rows(*command[:1], "big.jsonl", *command[2:], "row=min")
-    assert values(table, "row") == [("7",), ("7",), ("",)]
-    refused([*command[:1], "big.jsonl", *command[2:], "n=min"], "Question 0: n is 1000")
-    for rule, words in (
-        ("new", "COLUMN=min"), ("when=min", "no column 'when'"), ("at=min", "Question 2: at is 'soon'"),
-    ):  # fmt: skip
-        refused([*command, rule], words)
+    return ["duplicates", "big.jsonl", "--model", "model", "--keep"]
+
+
+def test_a_question_without_a_value_is_kept_last(rows, big):
+    assert values(rows(*big, "row=min"), "row") == [("7",), ("7",), ("",)]
+
+
+def test_a_number_beyond_all_floats_orders_nothing(refused, big):
+    refused([*big, "n=min"], "Question 0: n is 1000")
 
 
 def test_pairs_that_differ_in_a_number_a_negation_or_a_name(rows):
@@ -389,9 +444,9 @@ def test_questions_without_a_known_word_are_named_and_make_no_groups(run):
     )
 
 
-def test_a_file_is_replaced_where_the_user_says_so_and_never_one_that_is_read(
-    run, refused
-):
+@pytest.fixture
+def kept(run):
+    """Files that commands read, and a pipe; none of them is changed."""
     Path("q.csv").write_text("id,question\n1,how far\n2,how far\n")
     Path("pairs.csv").write_text(
         "question1,question2,label\nhow far,how old,0\nwhy,why,1\n"
@@ -406,26 +461,45 @@ def test_a_file_is_replaced_where_the_user_says_so_and_never_one_that_is_read(
     names = "q.db", "q.csv", "pairs.csv", "model", "q.csv.answers.csv"
     files = [Path(name) for name in names]
     before = [file.read_bytes() for file in files]
-    for command, read in (
-        ("duplicates q.csv --model model --output", "q.csv model q.csv.answers.csv"),
-        ("duplicates q.db --pairs --output", "q.db"),
-        ("match q.csv q.db --output", "q.csv q.db"),
-        ("predict model pairs.csv --output", "model pairs.csv"),
-        ("threshold model --answers pairs.csv --output", "model pairs.csv"),
-        ("index build q.csv --model model --output", "q.csv model"),
-    ):  # fmt: skip
-        command = command.split()
-        assert run(*command, "new")[0] == run(*command, "new", "--overwrite")[0] == 0
-        refused([*command, "new"], "There is new already. Pass --overwrite")
-        refused([*command, "pipe", "--overwrite"], "or a pipe, and is not replaced")
-        Path("new").unlink()
-        for name in read.split():
-            refused(
-                [*command, f"./{name}", "--overwrite"],
-                "belongs to what this command reads",
-            )
+    yield
     assert before == [file.read_bytes() for file in files]
-    for command, words in (
+
+
+WRITING = [  # a command, and the files that it reads
+    ("duplicates q.csv --model model --output", "q.csv model q.csv.answers.csv"),
+    ("duplicates q.db --pairs --output", "q.db"),
+    ("match q.csv q.db --output", "q.csv q.db"),
+    ("predict model pairs.csv --output", "model pairs.csv"),
+    ("threshold model --answers pairs.csv --output", "model pairs.csv"),
+    ("index build q.csv --model model --output", "q.csv model"),
+]
+each_writing = pytest.mark.parametrize(
+    ("command", "read"), WRITING, ids=[command for command, _ in WRITING]
+)
+
+
+@each_writing
+def test_a_file_is_replaced_where_the_user_says_so(run, refused, kept, command, read):
+    command = command.split()
+    assert run(*command, "new")[0] == run(*command, "new", "--overwrite")[0] == 0
+    refused([*command, "new"], "There is new already. Pass --overwrite")
+
+
+@each_writing
+def test_a_pipe_is_not_replaced(refused, kept, command, read):
+    refused([*command.split(), "pipe", "--overwrite"], "or a pipe, and is not replaced")
+
+
+@each_writing
+def test_a_file_that_is_read_is_never_replaced(refused, kept, command, read):
+    for name in read.split():
+        words = "belongs to what this command reads"
+        refused([*command.split(), f"./{name}", "--overwrite"], words)
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
         ("predict model how far --output o.csv", "not a file; leave out --output"),
         ("predict model how far --columns a,b --bad-rows skip", "leave out --bad-rows, --columns"),
         ("search q.db how --encoding cp1252 --bad-rows skip", "leave out --bad-rows, --encoding"),
@@ -440,9 +514,12 @@ def test_a_file_is_replaced_where_the_user_says_so_and_never_one_that_is_read(
         ("duplicates nothere --output q.csv/x", "Cannot write q.csv"),
         ("duplicates q.csv --output x.ODS", "x.ODS: a table is written as CSV"),
         ("predict q.db how far", "q.db is damaged, or was not saved by siamese"),
-    ):  # fmt: skip
-        refused(command.split(), words)
-    assert before == [file.read_bytes() for file in files]
+    ],
+)  # fmt: skip
+def test_what_cannot_be_written_or_has_no_effect_is_refused(
+    refused, kept, command, words
+):
+    refused(command.split(), words)
 
 
 def test_an_index_that_a_full_disk_has_cut_is_not_in_the_way(run, refused, monkeypatch):
@@ -603,35 +680,54 @@ LISTS = {
 }
 
 
-@pytest.mark.parametrize("name", LISTS)
-@pytest.mark.parametrize("stored", [False, True], ids=["list", "index"])
-def test_a_table_has_the_same_header_whatever_is_found(run, name, stored):
+each_list = pytest.mark.parametrize("name", LISTS)
+each_target = pytest.mark.parametrize("stored", [False, True], ids=["list", "index"])
+
+
+def target_of(run, name, stored):
+    """A list, or an index of it, as a command names it."""
     Path(name).write_text(LISTS[name])
-    target = ["q.db"] if stored else [name, "--model", "model"]
-    if stored:
-        assert (
-            run("index", "build", name, "--model", "model", "--output", "q.db")[0] == 0
-        )
-    Path("none.txt").write_text("???\nhow far\n")
+    if not stored:
+        return [name, "--model", "model"]
+    build = ["index", "build", name, "--model", "model", "--output", "q.db"]
+    assert run(*build)[0] == 0
+    return ["q.db"]
+
+
+@each_list
+@each_target
+@pytest.mark.parametrize("kind", ["groups", "--pairs", "--differences"])
+def test_a_table_has_the_same_header_whatever_is_found(run, name, stored, kind):
+    flags = [kind]
+    if kind == "groups":
+        flags = ["--regroup"] if stored else []
+    command = ["duplicates", *target_of(run, name, stored), *flags]
+    headers = set()
+    for threshold in ("1", "-1"):
+        code, out, err = run(*command, "--threshold", threshold)
+        assert code == 0, err
+        headers.add(out.splitlines()[0])
+    assert len(headers) == 1
+
+
+@each_list
+@each_target
+def test_a_table_of_matches_has_the_same_header_whatever_is_found(run, name, stored):
+    command = ["match", "asked.txt", *target_of(run, name, stored)]
+    headers = set()
+    for text in ("xyzzy plugh\n", "how far\n"):
+        Path("asked.txt").write_text(text)
+        code, out, err = run(*command)
+        assert code == 0, err
+        headers.add(out.splitlines()[0])
+    assert len(headers) == 1
+
+
+@each_list
+@each_target
+def test_a_table_of_groups_has_the_lists_own_columns(run, name, stored):
+    target = target_of(run, name, stored)
     regroup = ["--regroup"] * stored
-    for command, none, some in (
-        (
-            ["duplicates"],
-            ["--threshold", "1", *regroup],
-            ["--threshold", "-1", *regroup],
-        ),
-        (["duplicates", "--pairs"], ["--threshold", "1"], ["--threshold", "-1"]),
-        (["duplicates", "--differences"], ["--threshold", "1"], ["--threshold", "-1"]),
-        (["match", "empty.txt"], [], []),
-    ):
-        headers = set()
-        for at, flags in enumerate((none, some)):
-            text = ("xyzzy plugh\n", "how far\n")[at]
-            Path("empty.txt").write_text(text)
-            code, out, err = run(*command, *target, *flags)
-            assert code == 0, err
-            headers.add(out.splitlines()[0])
-        assert len(headers) == 1, headers
     header = run("duplicates", *target, "--threshold", "1", *regroup)[1].splitlines()[0]
     columns = header.split(",")
     assert columns[:6] == ["group", "keep", "similarity", "same_text", "id", "question"]
