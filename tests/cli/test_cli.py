@@ -105,12 +105,12 @@ def test_doctor_prints_versions_devices_and_what_is_mended(run, monkeypatch):
     assert "Trax 1.4.1 was never tried" in problem and "trax==1.5.0" in problem
 
 
-def test_the_demo_replaces_no_files_of_yours(refused):
+@pytest.mark.parametrize("name", ["head", "handwritten.csv"])
+def test_the_demo_replaces_no_files_of_yours(refused, name):
     Path("runs").mkdir()
-    for name in ("head", "handwritten.csv"):
-        (Path("runs") / name).write_text("mine")
-        refused(["demo", "--output", "runs"], "runs holds other files")
-        assert (Path("runs") / name).read_text() == "mine"
+    (Path("runs") / name).write_text("mine")
+    refused(["demo", "--output", "runs"], "runs holds other files")
+    assert (Path("runs") / name).read_text() == "mine"
 
 
 @pytest.mark.slow

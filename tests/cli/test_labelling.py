@@ -50,7 +50,8 @@ def test_answers_are_known_by_their_columns_in_any_case_and_order(run, header):
 
 @pytest.mark.parametrize("saved", ["utf-8", "cp1252", "utf-8-sig", "utf-16"])
 def test_answers_are_added_to_earlier_ones_whoever_saved_them(run, saved):
-    path, text = Path("answers.csv"), f'{HEADER}"Où\nist",b,1\r\n'
+    path = Path("answers.csv")
+    text = f'{HEADER}"Où\nist",b,1\r\n'
     by_spreadsheet = saved in ("utf-8-sig", "utf-16")
     encoding = None if by_spreadsheet else saved
     mark = {"utf-8-sig": ";", "utf-16": "\t"}.get(saved, ",")
@@ -64,9 +65,8 @@ def test_answers_are_added_to_earlier_ones_whoever_saved_them(run, saved):
     for count in (2, 3):
         assert f"{count} of {count}" in run(*command, "--label", count, stdin="y\n")[2]
     pairs = read_pairs(path, encoding=encoding)
-    assert (pairs.question1[0], pairs.question2[0]) == ("Où\nist", "b") and len(
-        pairs
-    ) == 3
+    assert (pairs.question1[0], pairs.question2[0]) == ("Où\nist", "b")
+    assert len(pairs) == 3
     assert {*pairs.question1[1:], *pairs.question2[1:]} <= {*listed}
 
 
@@ -174,23 +174,28 @@ def test_what_cannot_be_fitted_is_one_sentence(refused):
         refused(["threshold", *options], why, stdin=replies)
 
 
-def test_answers_of_one_kind_and_of_a_broken_run_bind_the_groups_of_an_index(
-    run, monkeypatch
-):
+@pytest.fixture
+def unanswered(run):
+    """An index in the file "old", of a model with the threshold 0.2."""
     detector = make_detector(threshold=0.2)
     model = detector.save("model", overwrite=True)
     QuestionIndex.build(detector, random_questions(99), path="old", model=model).close()
-    for count, advice in (3, "Answer more"), (20, "near misses"):
-        for _ in range(2):  # The second run asks nothing, and fits again.
-            code, _, err = run(
-                "threshold", "old", "--label", count, stdin="n\n" * count
-            )
-            assert (
-                code == 2 and "stays what it is, and the answers bind the groups" in err
-            )
-            assert f"All {count} pairs are non-duplicates" in err and advice in err
-            with QuestionIndex.open("old") as index:
-                assert len(index.answers()) == count and index.detector.threshold == 0.2
+
+
+@pytest.mark.parametrize(("count", "advice"), [(3, "Answer more"), (20, "near misses")])
+def test_answers_of_one_kind_bind_the_groups_of_an_index(
+    run, unanswered, count, advice
+):
+    for _ in range(2):  # The second run asks nothing, and fits again.
+        code, _, err = run("threshold", "old", "--label", count, stdin="n\n" * count)
+        assert code == 2 and "stays what it is, and the answers bind the groups" in err
+        assert f"All {count} pairs are non-duplicates" in err and advice in err
+        with QuestionIndex.open("old") as index:
+            assert len(index.answers()) == count and index.detector.threshold == 0.2
+
+
+def test_answers_of_a_broken_run_are_kept(run, unanswered, monkeypatch):
+    assert run("threshold", "old", "--label", "20", stdin="n\n" * 20)[0] == 2
     monkeypatch.setattr(
         "sys.stdin", Mock(readline=Mock(side_effect=["y\n", KeyboardInterrupt]))
     )
@@ -399,7 +404,9 @@ def test_an_answer_that_contradicts_others_is_not_stored_and_the_next_pair_is_as
     assert read_pairs("q.txt.answers.csv").is_duplicate.tolist() == [1, 1]
 
 
-def test_pairs_by_id_fit_a_threshold_and_are_measured(run):
+@pytest.fixture
+def linked(run):
+    """A list, an index of it and pairs by their ids; the number of pairs."""
     texts = list(dict.fromkeys(random_questions(80)))
     lines = ["id,question", *(f"q{n},{text}" for n, text in enumerate(texts))]
     Path("q.csv").write_text("\n".join(lines))
@@ -412,14 +419,19 @@ def test_pairs_by_id_fit_a_threshold_and_are_measured(run):
     assert (
         run("index", "build", "q.csv", "--model", "model", "--output", "q.db")[0] == 0
     )
-    for source in ("q.csv", "q.db"):
-        code, out, err = run(
-            "threshold", "q.db", "--answers", "links.csv", "--list", source
-        )
-        assert code == 0 and f"of {len(texts)} labels" in out, err
-    assert (
-        run("evaluate", "model", "--questions", "links.csv", "--list", "q.csv")[0] == 0
-    )
+    return len(texts)
+
+
+@pytest.mark.parametrize("source", ["q.csv", "q.db"])
+def test_pairs_by_id_fit_a_threshold(run, linked, source):
+    command = ["threshold", "q.db", "--answers", "links.csv", "--list", source]
+    code, out, err = run(*command)
+    assert code == 0 and f"of {linked} labels" in out, err
+
+
+def test_pairs_by_id_are_measured(run, linked):
+    command = ["evaluate", "model", "--questions", "links.csv", "--list", "q.csv"]
+    assert run(*command)[0] == 0
 
 
 def test_what_thirty_answers_are_worth_on_the_handwritten_questions(

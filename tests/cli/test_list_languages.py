@@ -40,10 +40,10 @@ def test_from_one_in_twenty_on_a_part_of_a_list_is_named():
     ]
 
 
-def test_a_part_that_knows_english_alone_is_named():
-    for part in ("minilm", "wordllama", "lstm"):
-        (found,) = unknown_languages(QUESTIONS["de"], f"use+{part}")
-        assert (found.part, found.language, found.count) == (part, "de", 4)
+@pytest.mark.parametrize("part", ["minilm", "wordllama", "lstm"])
+def test_a_part_that_knows_english_alone_is_named(part):
+    (found,) = unknown_languages(QUESTIONS["de"], f"use+{part}")
+    assert (found.part, found.language, found.count) == (part, "de", 4)
 
 
 def test_nothing_is_said_of_known_languages_and_of_other_encoders(run):

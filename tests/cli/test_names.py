@@ -25,29 +25,23 @@ def listed(run):
 
 
 def test_an_index_of_such_a_name_is_made_changed_and_searched(run, listed):
-    index, model = f"{NAME}.db", f"{NAME}.safetensors"
+    index = f"{NAME}.db"
+    model = f"{NAME}.safetensors"
+    groups = f"{NAME}.groups"
     os.rename("model", model)
     for command in (
         ["index", "build", listed, "--model", model, "--output", index],
         ["index", "add", index, listed],
         ["index", "remove", index, "--ids", "2"],
         ["search", index, "how far?"],
-        [
-            "duplicates",
-            listed,
-            "--model",
-            model,
-            "--output",
-            f"{NAME}.groups",
-            "--json",
-        ],
+        ["duplicates", listed, "--model", model, "--output", groups, "--json"],
         ["match", listed, index, "--output", f"{NAME}.matches"],
         ["predict", model, "how far?", "how old?"],
     ):
         code, out, err = run(*command)
         assert code == 0, (command, err)
         assert (out + err).encode()  # Nothing is printed that is no text.
-    for output in (index, f"{NAME}.groups", f"{NAME}.matches"):
+    for output in (index, groups, f"{NAME}.matches"):
         assert os.path.getsize(output)
 
 
