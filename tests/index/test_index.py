@@ -46,7 +46,8 @@ def contents(index):
 
 
 def ids_of(index, *args, **options):
-    entries, groups = index.entries, index.grouped(*args, **options).groups
+    entries = index.entries
+    groups = index.grouped(*args, **options).groups
     return {frozenset(entries[m.row]["id"] for m in group) for group in groups}
 
 
@@ -264,12 +265,14 @@ def test_odd_questions_ids_and_columns_survive(detector, tmp_path):
 
 
 def test_new_columns_leave_row_group_and_answers(detector, tmp_path):
-    questions, columns = ["how far", "how far", "rice"], [{"n": 1}] * 3
+    questions = ["how far", "how far", "rice"]
+    columns = [{"n": 1}] * 3
     index = QuestionIndex.build(
         detector, questions, columns=columns, path=tmp_path / "i"
     )
     index.add_answers(QuestionPairs(["rice"], ["how far"], [1]))
-    before, other = ids_of(index), QuestionIndex.open(tmp_path / "i", detector)
+    before = ids_of(index)
+    other = QuestionIndex.open(tmp_path / "i", detector)
     assert other.search("rice")[0].columns == {"n": 1}
     added = index.add(["how far", "rice"], ids=["0", "2"], columns=[{"n": 2}, {"n": 1}])
     assert (
@@ -282,7 +285,8 @@ def test_new_columns_leave_row_group_and_answers(detector, tmp_path):
 def test_additions_and_removals_are_those_of_a_dict(detector, tmp_path, in_memory):
     dice = random.Random(0)
     expected = {f"q{n}": text for n, text in enumerate(random_questions(120))}
-    path, questions = None if in_memory else tmp_path / "i", [*expected.values()]
+    path = None if in_memory else tmp_path / "i"
+    questions = [*expected.values()]
     index = other = QuestionIndex.build(detector, questions, ids=[*expected], path=path)
     if not in_memory:
         other = QuestionIndex.open(path, detector)
@@ -383,7 +387,7 @@ def test_groups_are_stored_extended_and_remade(detector, tmp_path):
     other = QuestionIndex.open(tmp_path / "i", detector)
     groups = index.grouped(0.97).groups
     assert groups == duplicate_groups(index.vectors, 0.97) == duplicate_groups(other)
-    with pytest.raises(ArgumentError, match=r"threshold 0\.97.*regroup=True"):
+    with refuses(ArgumentError, "threshold 0.97", "regroup=True"):
         other.grouped(0.9)
     before = ids_of(index)
     # A copy joins its question's group or forms one with it; equal new ones share one
@@ -422,7 +426,7 @@ def test_groups_with_local_scaling_are_stored_and_extended(
     assert (shot.threshold, shot.weight) == (0.04, 1.0)
     labels = average_linkage(index.vectors, 0.04, shifts=local_means(index.vectors) / 2)
     assert shot.groups == groups_of(index.vectors, labels) != []
-    with pytest.raises(ArgumentError, match="regroup=True"):
+    with refuses(ArgumentError, "regroup=True"):
         index.grouped(0.04)
     # Those that are there keep their r and their groups; a copy joins the group of its
     # question.
@@ -455,7 +459,8 @@ def test_a_fit_that_is_none_is_refused(detector, name):
 def test_answers_bind_groups_at_once_until_they_are_taken_back(detector, tmp_path):
     questions = list(dict.fromkeys(random_questions(150)))
     index = QuestionIndex.build(detector, questions, path=tmp_path / "i")
-    groups, plain = index.grouped(0.97).groups, ids_of(index)
+    groups = index.grouped(0.97).groups
+    plain = ids_of(index)
     one, two = (questions[member.row] for member in groups[0][:2])
     far = questions[
         min({*range(len(questions))} - {m.row for group in groups for m in group})
@@ -533,7 +538,7 @@ def test_the_model_is_found_again_after_both_moved(detector, tmp_path):
         assert index.search("how old")[0].id == "1"
     assert sorted(os.listdir(new)) == ["i", "model"]
     (new / "model").rename(tmp_path / "elsewhere")
-    with pytest.raises(CheckpointError, match="detector="):
+    with refuses(CheckpointError, "detector="):
         QuestionIndex.open(new / "i")
     assert len(QuestionIndex.open(new / "i", tmp_path / "elsewhere")) == 2
     with refuses(CheckpointError, "another model"):
@@ -710,7 +715,8 @@ def test_a_closed_index_is_not_searched(detector, path):
 def test_groups_questions_and_vectors_are_of_one_moment_while_others_write(
     tmp_path, in_memory
 ):
-    detector, texts = make_detector(threshold=0.9), random_questions(60)
+    detector = make_detector(threshold=0.9)
+    texts = random_questions(60)
     path = None if in_memory else tmp_path / "i"
     index = QuestionIndex.build(detector, texts, path=path)
     looks = threading.Semaphore(0)  # Each lets the writer make a change meanwhile.
@@ -762,7 +768,8 @@ def test_groups_questions_and_vectors_are_of_one_moment_while_others_write(
 )
 def test_nothing_is_lost_mixed_or_refused(line, tmp_path, monkeypatch):
     """The long runs of benchmarks/faults.py, for a second."""
-    results, arguments = tmp_path / "results.json", line.split()
+    results = tmp_path / "results.json"
+    arguments = line.split()
     monkeypatch.setattr(
         sys, "argv", ["faults.py", *arguments, "--results", str(results)]
     )
