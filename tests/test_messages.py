@@ -8,17 +8,24 @@ import functools
 import numpy as np
 import pytest
 from refusals import refuses
+from small_models import make_detector
 from trax import layers as tl
 from trax.shapes import signature
 
 from siamese import (
     ArgumentError,
     DataError,
+    DuplicateDetector,
+    QuestionIndex,
+    QuestionPairs,
     Siamese,
+    SiameseError,
     TripletLoss,
     TripletLossFn,
     data_generator,
+    duplicate_groups,
     fast_forward,
+    read_pairs,
     train_model,
 )
 
@@ -75,6 +82,51 @@ COURSE = {
 def test_an_error_of_the_course_says_what_to_do(name):
     call, words = COURSE[name]
     with refuses(ArgumentError, *words):
+        call()
+
+
+LAZY = type("Lazy", (), {"columns": [], "collect": 0})
+# The same of the tool.
+TOOL = {
+    "shares of a split that are none": (
+        lambda: QuestionPairs(["a"], ["b"], [1]).split_by_cluster((0.5, 0.6)),
+        ["fractions", "add to 1"],
+    ),
+    "many tables for one": (
+        lambda: read_pairs({"train": {"question": ["a"]}}),
+        ["column 'train' must", "of many tables give one"],
+    ),
+    "a table that is not read yet": (
+        lambda: read_pairs(LAZY()),
+        ["a lazy one must be collected"],
+    ),
+    "half a number for an id": (
+        lambda: QuestionIndex.build(make_detector(), ["how"], ids=[1.5]),
+        ["An id must be"],
+    ),
+    "a threshold beyond all cosines": (
+        lambda: duplicate_groups(np.eye(2, dtype=np.float32), 5),
+        ["threshold must be a number from -1 to 1; it is 5"],
+    ),
+    "a model that is not there": (
+        lambda: DuplicateDetector.load("/none/model"),
+        ["There is no model at /none/model"],
+    ),
+    "an index that is not there": (
+        lambda: QuestionIndex.open("/none/index", make_detector()),
+        ["no index at /none/index"],
+    ),
+    "probabilities of a model without a fit": (
+        lambda: make_detector().probability("how", "far"),
+        ["no calibration"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TOOL)
+def test_an_error_of_the_tool_says_what_to_do(name):
+    call, words = TOOL[name]
+    with refuses(SiameseError, *words):
         call()
 
 
