@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from shlex import quote
-from typing import Annotated
+from typing import Annotated, Any
 
 from siamese.cli import arguments as shared
 from siamese.cli import reading
@@ -25,7 +25,7 @@ from siamese.cli.output import Facts, claim, note, note_each
 from siamese.cli.reading import opened, question_list
 from siamese.errors import ArgumentError
 from siamese.reading.columns import read_spec
-from siamese.reading.questions import read_ids
+from siamese.reading.questions import QuestionList, read_ids
 
 # ---- index build ----
 
@@ -68,18 +68,13 @@ def index_build(options: IndexBuild) -> Facts:
     detector = reading.load_model(model)
     note(*reading.too_long(detector, questions.compared))
     note(*about_languages(detector, questions.compared))
-    kept = ("column", "id_column", "keep_repeated")
-    given = shared.given(options.read)
-    read_by = {name: given[name] for name in kept if name in given}
-    read_by["compared"] = questions.column
-    read_by["numbered"] = not questions.has_ids
     try:
         reading.build_index(
             detector,
             questions,
             path=output,
             model=model,
-            reading=read_by,
+            reading=_how_read(options.read, questions),
             overwrite=options.overwrite,
         ).close()
     except KeyboardInterrupt:
@@ -93,6 +88,16 @@ def index_build(options: IndexBuild) -> Facts:
         "questions": len(questions.ids),
         "left_out": questions.report.left_out,
     }
+
+
+def _how_read(read: ListReading, questions: QuestionList) -> dict[str, Any]:
+    """How a list was read, which its index keeps for what is added."""
+    own = shared.given(read)
+    kept = ("column", "id_column", "keep_repeated")
+    facts = {name: own[name] for name in kept if name in own}
+    facts["compared"] = questions.column
+    facts["numbered"] = not questions.has_ids
+    return facts
 
 
 # ---- index add ----

@@ -154,14 +154,7 @@ def _of_list(options: Threshold) -> Result:
             texts = zip(source.questions.questions, source.questions.compared)
             pairs = ask_pairs(place, similar, options.label, path, dict(texts))
         else:
-            read = labelled_pairs(
-                path,
-                options.read,
-                listed=options.read.list,
-                source=source,
-            )
-            note(*read.notes)
-            pairs = read.pairs
+            pairs = _read(path, options, source)
         labels = Labels(pairs, facts, bind=is_beside)
         note(*_too_long(detector, pairs))
         if labels.are_few:
@@ -192,10 +185,9 @@ def _of_model(options: Threshold) -> Result:
     if not output and not is_encoder_name(target):
         output = target
     facts = _first_facts(options.answers, detector, output)
-    read = labelled_pairs(options.answers, options.read, listed=options.read.list)
-    note(*read.notes)
-    labels = Labels(read.pairs, facts)
-    note(*_too_long(detector, read.pairs))
+    pairs = _read(options.answers, options)
+    labels = Labels(pairs, facts)
+    note(*_too_long(detector, pairs))
     if labels.are_few:
         return _too_few(labels, detector, options)
     fit = _fit(labels, options, detector)
@@ -219,21 +211,24 @@ def _first_facts(
     return {"answers": answers, "before": before, "output": output}
 
 
+def _read(
+    path: str, options: Threshold, source: reading.Source | None = None
+) -> QuestionPairs:
+    """Reads labelled pairs; prints what was left out of them."""
+    read = labelled_pairs(path, options.read, listed=options.read.list, source=source)
+    note(*read.notes)
+    return read.pairs
+
+
 def _answers_into(source: reading.Source, options: Threshold) -> QuestionPairs:
     """Reads a file of answers into an index; prints which answers it changes."""
-    read = labelled_pairs(
-        options.answers,
-        options.read,
-        listed=options.read.list,
-        source=source,
-    )
-    note(*read.notes)
+    pairs = _read(options.answers, options, source)
     index = source.index()
     earlier = index.answers()
     with naming(options.answers):
-        index.add_answers(read.pairs)
-    note(*_changed(earlier, read.pairs))
-    return read.pairs
+        index.add_answers(pairs)
+    note(*_changed(earlier, pairs))
+    return pairs
 
 
 def _changed(earlier: QuestionPairs, pairs: QuestionPairs) -> list[str]:

@@ -195,8 +195,14 @@ def train(options: Train) -> Result:
         config = TrainConfig.preset("head", **plan.changes)
     if plan.preset == "head" and (are_links or len(pairs) < MANY):
         return _train_on_few(plan, pairs, None if texts is None else [*texts.values()])
+    return _train_on_many(plan, config, pairs, listed)
 
-    # With many the rows are divided.
+
+def _train_on_many(
+    plan: Plan, config: TrainConfig, pairs: QuestionPairs, listed: str | None
+) -> Result:
+    """What the preset trains: some of the rows train, others test."""
+    options = plan.options
     test = None
     if options.test:
         test, *_ = _pairs(options.test, options, listed)

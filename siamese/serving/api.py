@@ -38,6 +38,7 @@ from siamese.text.display import NO_LABELS, json_text, rounded
 
 MOST_WORKING = max(2, os.cpu_count() or 1)  # requests that are answered at once
 ABOUT = "Has it been asked before? Cosines, search, groups and changes of one index of questions."
+NOTE = f"{NO_LABELS[:-1]}; answers about pairs fit it to yours."
 # The addresses of the page, and the files there with their types.
 PAGE = {
     "/": ("page.html", "text/html"),
@@ -116,6 +117,7 @@ def make_app(
     )
     v1 = APIRouter(prefix="/v1", responses=problems(400, 403, 408, 413, 422, 503))
     _add_questions(v1, index)
+    _add_facts(v1, index)
     _add_changes(v1, index)
     _add_answers(v1, index)
     # It only documents the key; the gate demands it, before a request is read.
@@ -173,6 +175,10 @@ def _add_questions(v1: APIRouter, index: QuestionIndex) -> None:
             {"results": [[rounded(hit._asdict()) for hit in hits] for hits in results]}
         )
 
+
+def _add_facts(v1: APIRouter, index: QuestionIndex) -> None:
+    """Declares the paths that tell of all questions."""
+
     @v1.post("/groups", response_model=schema.Groups)
     @one_at_a_time()
     def groups(body: schema.Page) -> Response:
@@ -192,7 +198,7 @@ def _add_questions(v1: APIRouter, index: QuestionIndex) -> None:
             "questions": len(index),
             "threshold": detector.threshold,
             "measure": detector.measure,
-            "note": NO_LABELS if detector.threshold_from == "default" else "",
+            "note": NOTE if detector.threshold_from == "default" else "",
         }
         return answered(facts)
 
