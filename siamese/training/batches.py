@@ -94,9 +94,7 @@ class PairBatches(Iterator):
             )
         self.lengths = self._chosen_lengths()
 
-        self._clusters = None
-        if clusters is not None:
-            self._clusters = self._checked_clusters(clusters)
+        self._clusters = self._checked_clusters(clusters)
         self._labelled = None
         if labelled is not None:
             one, two, labels = labelled
@@ -115,7 +113,9 @@ class PairBatches(Iterator):
         number = min(max(self.pairs // self.batch_size // 8, 2), 14)
         return choose_lengths(np.bincount(self._pairs.lengths), number)
 
-    def _checked_clusters(self, clusters: Any) -> np.ndarray:
+    def _checked_clusters(self, clusters: Any) -> np.ndarray | None:
+        if clusters is None:
+            return None
         array = np.asarray(clusters)
         if array.shape != (2, self.pairs) or array.dtype.kind not in "iu":
             raise DataError(
