@@ -191,15 +191,22 @@ def test_the_import_of_trax_draws_no_random_numbers():
     """)
 
 
-def test_the_finder_is_short_and_finds_nothing_but_trax():
-    finders = [
-        finder for finder in sys.meta_path if type(finder).__module__ == "siamese"
-    ]
-    assert len(finders) == 1
-    source = inspect.getsource(type(finders[0]))
-    assert len(source.splitlines()) <= 15
-    for name in ("jax", "nltk", "trax.layers", "tensorflow", "traxx", "siamese"):
-        assert finders[0].find_spec(name) is None
+@pytest.fixture
+def finder():
+    """The only one that `import siamese` adds."""
+    (found,) = (each for each in sys.meta_path if type(each).__module__ == "siamese")
+    return found
+
+
+def test_the_finder_is_short(finder):
+    assert len(inspect.getsource(type(finder)).splitlines()) <= 15
+
+
+@pytest.mark.parametrize(
+    "name", ["jax", "nltk", "trax.layers", "tensorflow", "traxx", "siamese"]
+)
+def test_the_finder_finds_nothing_but_trax(finder, name):
+    assert finder.find_spec(name) is None
 
 
 # Trax's Loop over a model of one layer.

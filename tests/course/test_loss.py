@@ -119,31 +119,37 @@ EXTREME = [
 ]
 
 
+of_both = pytest.mark.parametrize(
+    "array_of", [np.asarray, jax.numpy.asarray], ids=["numpy", "jax"]
+)
+
+
+@of_both
 @pytest.mark.parametrize("v", EXTREME, ids=lambda v: f"{v.dtype} {v[0]}")
-def test_vectors_whose_squares_overflow_or_underflow(v):
+def test_vectors_whose_squares_overflow_or_underflow(v, array_of):
     """L4. Reference: the same vector divided by its largest magnitude, in float64."""
     unit = v.astype(np.float64) / np.abs(v.astype(np.float64)).max()
     unit /= np.linalg.norm(unit)
     tolerance = 1e-3 if v.dtype == np.float16 else 1e-6
     with np.errstate(all="raise", under="ignore"), jax.enable_x64(True):
-        for x in (v, jax.numpy.asarray(v)):
-            result = l2_normalize(x)
-            assert result.dtype == v.dtype
-            assert_allclose(np.asarray(result, float), unit, rtol=0, atol=tolerance)
-            assert float(cosine_similarity(x, x)) == pytest.approx(1, abs=tolerance)
-            assert float(cosine_similarity(x, -x)) == pytest.approx(-1, abs=tolerance)
-            matrix = similarity_matrix([v] * 2, [v, -v])
-            assert_allclose(matrix, [[1, -1]] * 2, atol=1e-3)
+        x = array_of(v)
+        result = l2_normalize(x)
+        assert result.dtype == v.dtype
+        assert_allclose(np.asarray(result, float), unit, rtol=0, atol=tolerance)
+        assert float(cosine_similarity(x, x)) == pytest.approx(1, abs=tolerance)
+        assert float(cosine_similarity(x, -x)) == pytest.approx(-1, abs=tolerance)
+        matrix = similarity_matrix(array_of([v] * 2), array_of([v, -v]))
+        assert_allclose(matrix, [[1, -1]] * 2, atol=1e-3)
 
 
+@of_both
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_no_cosine_is_above_1(dtype):
+def test_no_cosine_is_above_1(dtype, array_of):
     """U4. Without the limit, some of these are above 1 by rounding."""
-    v = np.random.default_rng(0).normal(size=(200, 64)).astype(dtype)
-    for x in (v, jax.numpy.asarray(v)):
-        for cosines in (cosine_similarity(x, x), similarity_matrix(x, x).diagonal()):
-            assert cosines.max() == 1 and cosines.min() > 0.99
-        assert cosine_similarity(x, -x).min() == similarity_matrix(x, -x).min() == -1
+    x = array_of(np.random.default_rng(0).normal(size=(200, 64)).astype(dtype))
+    for cosines in (cosine_similarity(x, x), similarity_matrix(x, x).diagonal()):
+        assert cosines.max() == 1 and cosines.min() > 0.99
+    assert cosine_similarity(x, -x).min() == similarity_matrix(x, -x).min() == -1
 
 
 @pytest.mark.parametrize("scale", [1, 1e20, 1e-20, 1e-15])
@@ -367,8 +373,14 @@ def test_precision_follows_the_scores(dtype, tolerance):
     assert_allclose(np.asarray(found, np.float64), expected, atol=tolerance)
     if dtype != "bfloat16":
         assert loss_from_scores(golden.SCORES.astype(dtype)).dtype == dtype
+
+
+@pytest.mark.parametrize(
+    "form",
+    [np.ndarray.tolist, np.asarray, jax.numpy.asarray],
+    ids=["lists", "numpy", "jax"],
+)
+def test_scores_may_be_whole_numbers(form):
     whole = np.array([[2, 1, 0], [1, 2, 1], [0, 0, 1]])
-    for form in (whole.tolist(), whole, jax.numpy.asarray(whole)):
-        assert float(loss_from_scores(form)) == pytest.approx(
-            reference.triplet_loss(whole)
-        )
+    loss = float(loss_from_scores(form(whole)))
+    assert loss == pytest.approx(reference.triplet_loss(whole))

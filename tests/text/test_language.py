@@ -77,8 +77,8 @@ def test_titles_and_names_of_products_are_not_taken_for_another_language(text):
 def test_the_questions_of_the_package_are_in_english():
     handwritten = [row["question"] for row in handwritten_questions()]
     corpus = [question.text for question in embedded_corpus().questions]
-    for texts in (handwritten, corpus):
-        assert list_languages(texts).is_english
+    assert list_languages(handwritten).is_english
+    assert list_languages(corpus).is_english
     every = list_languages(handwritten)._replace(shares=dict.fromkeys(LANGUAGES, 0.1))
     assert set(text_languages(handwritten, every)) == {"en"}
 
