@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from refusals import refuses
 from sklearn.metrics.pairwise import paired_cosine_distances
 from small_models import letters, make_detector, make_mixed_detector, random_questions
 from tqdm import tqdm
@@ -221,8 +222,13 @@ def test_a_threshold_is_given_fitted_or_the_default():
         UNLABELLED_THRESHOLD,
         "default",
     )
-    with pytest.raises(DataError, match="do not have higher cosines"):
-        detector.fitted(QuestionPairs(first, second, 1 - np.array(labels)))
+
+
+def test_duplicates_of_lower_cosines_fit_no_threshold():
+    first, second = TEXTS * 2, [*TEXTS, *TEXTS[1:], TEXTS[0]]
+    pairs = QuestionPairs(first, second, [0] * 4 + [1] * 4)
+    with refuses(DataError, "higher cosines"):
+        DuplicateDetector.from_encoder(letters).fitted(pairs)
 
 
 @pytest.mark.parametrize(
@@ -259,15 +265,21 @@ def test_a_base_that_several_parts_share_encodes_a_text_once():
         assert_allclose(vectors[:, place], expected, atol=1e-6)
 
 
-def test_a_model_over_an_object_stays_in_memory(tmp_path):
-    detector, words = of_letters(), "'letters' is an object in Python, which no file"
-    for save in (
-        detector.save,
-        lambda path: QuestionIndex.build(detector, TEXTS, path=path),
-    ):
-        with pytest.raises(CheckpointError, match=words):
-            save(tmp_path / "file")
+@pytest.mark.parametrize(
+    "save",
+    [
+        lambda path: of_letters().save(path),
+        lambda path: QuestionIndex.build(of_letters(), TEXTS, path=path),
+    ],
+    ids=["a model", "an index"],
+)
+def test_a_model_over_an_object_is_in_no_file(tmp_path, save):
+    with refuses(CheckpointError, "'letters'"):
+        save(tmp_path / "file")
     assert not list(tmp_path.iterdir())
+
+
+def test_an_index_of_a_model_over_an_object_stays_in_memory():
     with QuestionIndex.build(of_letters(), TEXTS) as index:
         index.add("one more")
         assert index.search("one more", 1)[0].id == str(len(TEXTS))
@@ -289,9 +301,7 @@ def test_files_name_their_encoder_and_refuse_another_fingerprint(tmp_path):
     arrays, facts = read_file(path, "model")
     facts["encoder"]["joined"][0][1]["fingerprint"] = "0" * 64
     write_file(path, "model", arrays, facts, overwrite=True)
-    with pytest.raises(
-        CheckpointError, match="made with the encoder 'use', not with the version"
-    ):
+    with refuses(CheckpointError, str(path), "encoder 'use'", "version"):
         DuplicateDetector.load(path)
 
 
@@ -310,23 +320,31 @@ def test_effects_are_what_leaving_a_word_out_changes():
     assert json.loads(json.dumps(found.as_dict()))["words2"][3]["known"] is False
     assert "(never seen by the model)" in str(found)
     assert "the only word" in str(explain(detector, "rice", "rice far"))
-    with pytest.raises(DataError, match="question2 has no words"):
-        explain(detector, "rice", " \n")
 
 
-def test_the_encoder_hardly_sees_direction_and_negation():
-    """The figures of docs/tasks/duplicates.md."""
-    detector = DuplicateDetector.pretrained()
-    for one, two, cosine in (
+def test_a_question_without_words_is_not_explained():
+    with refuses(DataError, "question2"):
+        explain(make_detector(), "rice", " \n")
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "cosine"),
+    [
         ("How do I convert CSV to JSON?", "How do I convert JSON to CSV?", 0.993),
         ("Is this mushroom safe to eat?", "Is this mushroom not safe to eat?", 0.994),
-    ):
-        assert detector.similarity(one, two) == pytest.approx(cosine, abs=1e-3)
-        assert differences(one, two)
+    ],
+    ids=["direction", "negation"],
+)
+def test_the_encoder_hardly_sees_direction_and_negation(one, two, cosine):
+    """The figures of docs/tasks/duplicates.md."""
+    detector = DuplicateDetector.pretrained()
+    assert detector.similarity(one, two) == pytest.approx(cosine, abs=1e-3)
+    assert differences(one, two)
 
 
-def test_numbers_are_seen_wherever_they_stand():
-    for one, two in (
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
         ("1920x1080 screen", "1920x1200 screen"),
         ("file 2024_01_05", "file 2024_02_05"),
         ("error 0x80070005", "error 0x80070057"),
@@ -341,19 +359,28 @@ def test_numbers_are_seen_wherever_they_stand():
         ("Why isnt it safe?", "Why is it safe?"),
         ("it wont start", "it will start"),
         ("it doesn`t work", "it does work"),
-    ):
-        assert differences(one, two), one
-    assert not differences("<h1>１,000 users&#39;", "1000 users'")
-    assert not differences("2 boards", "two boards")
-    assert not differences("git vs. svn", "svn vs. git")
-    assert not differences("I cant go from a to b", "I can't go from a to b")
-    assert not differences("from 5 to 5", "from 5 to 5?")
+    ],
+)
+def test_numbers_are_seen_wherever_they_stand(one, two):
+    assert differences(one, two)
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("<h1>１,000 users&#39;", "1000 users'"),
+        ("2 boards", "two boards"),
+        ("git vs. svn", "svn vs. git"),
+        ("I cant go from a to b", "I can't go from a to b"),
+        ("from 5 to 5", "from 5 to 5?"),
+    ],
+)
+def test_what_is_the_same_in_other_words_is_no_difference(one, two):
+    assert not differences(one, two)
 
 
 def test_capitals_alone_are_explained_as_the_sentence_they_are_read_as():
-    use, texts = (
-        DuplicateDetector.pretrained(),
-        ("RESET MY PASSWORD", "Reset my password"),
-    )
+    use = DuplicateDetector.pretrained()
+    texts = ("RESET MY PASSWORD", "Reset my password")
     loud, calm = (explain(use, text, "How can I reset it?").words1 for text in texts)
     assert [word.effect for word in loud] == [word.effect for word in calm]
