@@ -42,13 +42,24 @@ def values(rows, *columns):
     return [tuple(row[column] for column in columns) for row in rows]
 
 
-def test_an_index_is_searched_changed_and_exported(run, old):
+def test_a_hit_has_the_id_and_the_columns_of_its_row(run, old):
     hits = json.loads(run("search", old, "how far ?", "-k", "2", "--json")[1])["hits"]
     assert values(hits, "id", "columns") == [("5", {"by": "me"}), ("6", {"by": "you"})]
+
+
+def test_a_word_that_the_model_does_not_know_is_named(run, old):
     assert "never seen: xyzzy" in run("search", old, "how xyzzy ?")[1]
+
+
+@pytest.fixture
+def more(run):
+    """A table of a new and a changed question, and a list of a repeated and a new one."""
     text = "id,question,by,vector,column_vector\na,age of rice,u,1,2\n9,how do you cook,z,3,4\n"
     Path("more.csv").write_text(text)
     Path("repeated.txt").write_text("How far ?\nlearn to cook\n")
+
+
+def test_additions_are_counted_by_what_they_are(run, old, more):
     for file, numbers in (
         ("more.csv", "11006"),
         ("more.csv", "00206"),
@@ -56,37 +67,50 @@ def test_an_index_is_searched_changed_and_exported(run, old):
     ):
         shown = run("index", "add", old, file)[1].splitlines()
         assert "".join(line.split()[-1] for line in shown) == numbers
-    assert (
-        "ids: the next free numbers of the index" in run("index", "add", old, file)[2]
-    )
-    assert (
-        run("index", "build", file, "--model", "model", "--output", "numbered")[0] == 0
-    )
-    assert (
-        "numbers its questions itself" in run("index", "add", "numbered", "more.csv")[2]
-    )
-    removed = run("index", "remove", old, "--ids", "5", "9", "a", "5 of another list")
-    assert (
-        removed[0] == 2 and "no question with the id '5 of another list'" in removed[2]
-    )
+
+
+def test_a_list_without_ids_gets_the_next_numbers(run, old, more):
+    err = run("index", "add", old, "repeated.txt")[2]
+    assert "ids: the next free numbers of the index" in err
+
+
+def test_an_index_that_numbers_its_questions_takes_no_ids(run, more):
+    build = ["index", "build", "repeated.txt", "--model", "model"]
+    assert run(*build, "--output", "numbered")[0] == 0
+    err = run("index", "add", "numbered", "more.csv")[2]
+    assert "numbers its questions itself" in err
+
+
+def test_an_id_that_is_not_there_removes_nothing(run, old):
+    removed = run("index", "remove", old, "--ids", "5", "9", "5 of another list")
+    assert removed[0] == 2
+    assert "no question with the id '5 of another list'" in removed[2]
+    assert "how far" in run("search", old, "how far ?")[1]
+
+
+def test_questions_are_removed_by_the_ids_of_a_file(run, old):
     Path("ids").write_text("key;x\n5;1\n6;2\n")
-    facts = json.loads(
-        run("index", "remove", old, "ids", "--id-column", "key", "--json")[1]
-    )
-    assert facts == {"removed": 2, "questions": 5}
+    command = ["index", "remove", old, "ids", "--id-column", "key", "--json"]
+    assert json.loads(run(*command)[1]) == {"removed": 2, "questions": 3}
     assert "how far" not in run("search", old, "how far ?")[1]
+
+
+def test_an_index_is_exported_with_a_column_of_its_own_for_each(run, old, more):
     parquet = pytest.importorskip("pyarrow.parquet")
+    assert run("index", "add", old, "more.csv")[0] == 0
+    assert run("index", "export", old, "out.parquet")[0] == 0
+    rows = parquet.read_table("out.parquet").to_pylist()
+    names = "id", "column_vector", "column_column_vector"
+    expected = [("8", None, None), ("a", "2", "1"), ("9", "4", "3")]
+    assert values(rows, *names)[-3:] == expected
+
+
+def test_an_export_replaces_a_file_on_request_and_never_the_index(run, old):
+    pytest.importorskip("pyarrow")
     for code, flags in ((0, []), (2, []), (0, ["--overwrite"])):
         assert run("index", "export", old, "out.parquet", *flags)[0] == code
     Path("link.parquet").symlink_to(old)
     assert "belongs to" in run("index", "export", old, "link.parquet", "--overwrite")[2]
-    names = "id", "column_vector", "column_column_vector"  # each column one of its own
-    rows = parquet.read_table("out.parquet").to_pylist()
-    assert values(rows, *names)[1:4] == [
-        ("8", None, None),
-        ("a", "2", "1"),
-        ("9", "4", "3"),
-    ]
 
 
 def test_a_list_of_questions_will_do_for_an_index(tmp_path, run, old):
