@@ -26,6 +26,13 @@ from siamese import checks
 from siamese.teaching.checks.results import Fault, same
 from siamese.teaching.checks.submission import Watched
 
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path, monkeypatch):
+    """Some wrong functions write where they stand, such as a loop that ignores its output_dir."""
+    monkeypatch.chdir(tmp_path)
+
+
 # Trax builds and compiles models for each.
 SLOW = {
     "normalize",
