@@ -4,9 +4,11 @@ import ast
 import re
 from pathlib import Path
 
+import pytest
 from command_flags import FLAGS
 
 import siamese
+from siamese.cli.messages import in_flags
 
 PACKAGE = Path(siamese.__file__).parent
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
@@ -140,3 +142,42 @@ def test_the_reading_flags_are_the_same_wherever_questions_or_pairs_are_read():
         assert (command in LISTS) == (lists <= FLAGS[command]), command
         assert (command in PAIRS) == (pairs <= FLAGS[command]), command
         assert command in ("", "index") or "--json" in FLAGS[command], command
+
+
+def arguments_of_errors():
+    """(file, argument) of each argument that an error of the package tells to pass or leave out."""
+    found = set()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            is_list = isinstance(node, ast.keyword) and node.arg == "arguments"
+            if is_list and isinstance(node.value, (ast.Tuple, ast.List)):
+                names = [part.value for part in node.value.elts]
+                found |= {(str(path.relative_to(PACKAGE)), name) for name in names}
+    return sorted(found)
+
+
+@pytest.mark.parametrize(("file", "name"), arguments_of_errors())
+def test_an_argument_that_an_error_names_is_a_flag_of_a_command(file, name):
+    (flag,) = re.findall(r"^--[a-z-]+", in_flags(f"{name}=", [name]))
+    assert flag in set().union(*FLAGS.values())
+
+
+@pytest.mark.parametrize(
+    ("python", "names", "command_line"),
+    [
+        ("Pass overwrite=True, or go.", ["overwrite"], "Pass --overwrite, or go."),
+        ("out with bad_rows='skip'.", ["bad_rows"], "out with --bad-rows skip."),
+        ('with column="it\'s"', ["column"], "with --column 'it'\"'\"'s'"),
+        ("with threshold=-0.5.", ["threshold"], "with --threshold -0.5."),
+        ("by_cluster=True divides", ["by_cluster"], "--split clusters divides"),
+        ("a smaller batch_size, or", ["batch_size"], "a smaller --batch-size, or"),
+        (
+            "batch_size.csv has no column",
+            ["batch_size"],
+            "batch_size.csv has no column",
+        ),
+        ("the column of a file", ["column"], "the column of a file"),
+    ],
+)
+def test_an_error_speaks_in_flags(python, names, command_line):
+    assert in_flags(python, names) == command_line
