@@ -266,13 +266,21 @@ def open_tasks() -> str:
         notebook = read_source(source)
         for task, answer in pairwise(notebook.cells):
             if answer.id.startswith("answer-"):
+                model_answer, rubric = _plain(answer.source).split("Rubric, ")
                 tasks[str(int(source.stem[:2]))] = {
                     "title": notebook.cells[0].source.split("\n")[0].removeprefix("# "),
-                    "task": task.source[task.source.index("**Task") :],
-                    "rubric": answer.source,
+                    "task": _plain(task.source[task.source.index("**Task") :]),
+                    "answer": model_answer.strip(),
+                    "rubric": rubric,
                     "points": answer.metadata["nbgrader"]["points"],
                 }
     return f"{json.dumps(tasks, indent=1, ensure_ascii=False)}\n"
+
+
+def _plain(text: str) -> str:
+    """Markdown without its marks of emphasis and its line breaks; paragraphs stay."""
+    paragraphs = (" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+    return "\n\n".join(re.sub(r"\*+(\S.*?)\*+", r"\1", paragraph) for paragraph in paragraphs)
 
 
 def with_outputs(notebook: nbformat.NotebookNode, path: Path) -> nbformat.NotebookNode | None:

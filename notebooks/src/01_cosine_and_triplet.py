@@ -14,10 +14,14 @@
 # > *Which bus goes from the airport to the station?*
 #
 # If you count common words, you get both pairs wrong. A **siamese network** gives each question a **vector**, a list of numbers.
-# Questions that ask the same, the **duplicates**, get vectors that point in the same direction.
+# Questions that ask the same, the **duplicates**, get vectors that point in the same direction. That settles the first pair. The two buses
+# are harder than they look: a vector for each question alone is *not* enough for them. Notebook 8 shows why, and what is.
 #
-# This notebook takes 45 minutes and needs no neural network yet, only NumPy. You write the two functions that everything
-# else rests on: how similar two vectors are, and how wrong three of them are.
+# This notebook takes 45 minutes and needs no neural network yet, only NumPy.
+#
+# **Before it:** NumPy arrays, the dot product, the length of a vector. **After it** you can compute a cosine and say what it ignores, name
+# anchor, positive and negative, explain why a plain difference is not a loss and what hinge and margin do, and write the triplet loss. These
+# are the two functions that everything else rests on: how similar two vectors are, and how wrong three of them are.
 #
 # *If you get stuck, call `checks.hint("cosine_similarity")` up to three times: each call gives a stronger hint. After
 # the third, `checks.solution("cosine_similarity")` shows the answer.*
@@ -379,5 +383,17 @@ print(
 # * The cosine compares directions, not lengths. It lies between −1 and 1.
 # * Anchor, positive, negative: the positive must be ahead of the negative by a margin.
 # * A plain difference lets a good triplet cancel out a bad one. The hinge does not: what is right costs 0.
+#
+# ### Questions
+#
+# <details><summary>Two questions have the cosine −1. Are they opposites in meaning?</summary>
+# No. Nothing trains a direction to mean the contrary; the loss asks only that negatives lie lower than positives.
+# </details>
+# <details><summary>Why is the difference not a loss?</summary>
+# It can go down to −2 for one triplet, and so pays for another that is wrong.
+# </details>
+# <details><summary>Why not a margin of 2?</summary>
+# Then only a positive at 1 with a negative at −1 costs nothing, and three vectors cannot all be opposite.
+# </details>
 #
 # Next: where the negatives come from, and what a whole batch costs (notebook 2).

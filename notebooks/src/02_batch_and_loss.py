@@ -12,7 +12,10 @@
 #
 # **All four pairs are duplicates. Where do the negatives come from, and what does a batch cost?** In notebook 1 you compared one anchor with one
 # positive and one negative. Here you write the loss of a whole batch, the one that trains the network of notebook 5.
-# This takes about 45 minutes. If you get stuck, call `checks.hint("mean_negative")` up to three times.
+# This takes 45 minutes. If you get stuck, call `checks.hint("mean_negative")` up to three times.
+#
+# **Before it:** notebook 1; axes of NumPy arrays. **After it** you can read a similarity matrix, compute and write the modified loss of a
+# batch, say what the mask of the closest negative leaves out and what that costs, and find a broadcasting mistake by its shapes.
 
 # %% setup=true
 
@@ -45,7 +48,7 @@ for b in (2, 4, 256):
 # %% [markdown]
 # If two rows of a batch ask the same, the loss takes a duplicate for a negative. Notebook 7 is about that.
 #
-# ## The similarity matrix (6 minutes)
+# ## The similarity matrix (5 minutes)
 #
 # Put the vectors of the first questions into the rows of $V_1$, and those of the second questions into the rows of $V_2$. Compare
 # every first question with every second one: $S_{ij} = \cos(V_{1,i},\; V_{2,j})$. Two loops do exactly that. Here the rows
@@ -175,7 +178,7 @@ score = checks.check_mean_negative(mean_negative)
 score.mark  # of 10
 
 # %% [markdown]
-# ## The closest negative (8 minutes)
+# ## The closest negative (7 minutes)
 #
 # The mean is forgiving: one bad neighbour hardly shows in it. So the loss also looks at the **closest negative**, the wrong question that
 # looks most like the right one. Two kinds of entries are masked: the diagonal, and every negative that lies *above* the row's positive.
@@ -464,11 +467,27 @@ print(f"smallest entry {np.min(my_scores):.2f}, cost {modified_loss(np.asarray(m
 # %% [markdown]
 # ## Key points
 #
-# * Duplicates stand on the diagonal; the rest of the batch are negatives, for free.
+# * Duplicates are on the diagonal; the rest of the batch are negatives, for free.
 # * Mean negative: divide by $b - 1$. Closest negative: mask the diagonal and what lies above the positive, with something
 #   *below* every cosine.
 # * The loss: the hinge with the mean negative (steady) plus the hinge with the closest (the hard one).
 # * Shapes are part of the formula. Restart and run all.
+#
+# ### Questions
+#
+# <details><summary>Why the closest negative and the mean?</summary>
+# The mean is steady and soon low enough; the closest still teaches then, and is noisy.
+# </details>
+# <details><summary>The positive gets worse and the loss falls. Is the loss wrong?</summary>
+# It trusts the label less than the similarity: a negative above the positive may be a duplicate. The hardest negative does not have this
+# jump, and pushes such duplicates apart.
+# </details>
+# <details><summary>Can the closest negative lie below the mean negative?</summary>
+# Yes: the mean counts the masked ones.
+# </details>
+# <details><summary>Two rows of a batch ask the same. What does the loss do?</summary>
+# The mean negative pushes duplicates apart (notebook 7).
+# </details>
 #
 # Next: the network that makes the vectors (notebook 3).
 #

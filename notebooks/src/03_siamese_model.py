@@ -6,7 +6,11 @@
 # > *My bicycle chain makes a squeaking noise, how do I get rid of it?*
 #
 # **How does a sentence of any length become one vector, and why do both sentences go through the same network?** In notebook 2 the vectors
-# were given. Here you build the network that makes them, layer by layer, in about 45 minutes.
+# were given. Here you build the network that makes them, layer by layer, in 45 minutes.
+#
+# **Before it:** notebooks 1 and 2; what a layer and its weights are. **After it** you can follow the shapes through Embedding, LSTM, Mean
+# and Normalize, build a tower in Trax and use it twice, show that there is one set of weights, and say what the gates of an LSTM do and why
+# Trax's start makes all questions alike.
 
 # %% setup=true
 
@@ -41,7 +45,7 @@ random.seed(34)  # Trax takes its layers' first weights from here
 # are used for it as well (Koch et al., 2015).
 #
 # Questions are the same kind of problem. There is no list of everything that people ask. But "do these two ask
-# the same thing?" can be learned, and it holds for questions that nobody has asked before.
+# the same thing?" can be learned, and it also works for questions nobody has asked before.
 #
 # ## The network in one picture (2 minutes)
 #
@@ -104,12 +108,12 @@ tokens = np.array([[vocabulary[w] for w in ws] + [1] * (length - len(ws)) for ws
 print(tokens, tokens.shape)
 
 # %% [markdown]
-# ## Layer by layer (12 minutes)
+# ## Layer by layer (11 minutes)
 #
 # We send the batch through one layer after the other. The batch has 2 questions of length 8, and each vector has only 4
 # numbers, so that everything fits on the page.
 #
-# * **Embedding**: a table with one row for each word number. The layer looks the rows up. To it, padding is just another word.
+# * **Embedding**: a table with one row for each word number. The layer looks the rows up. The layer treats padding like any other word.
 # * **LSTM**: reads a question from left to right and gives its *state* after each word.
 # * **Mean** over axis 1: the average over the positions.
 #
@@ -155,7 +159,7 @@ print("state after 'my':  the same?", np.array_equal(states[1, first], states[1,
 # > $$c \leftarrow f \odot c + i \odot j, \qquad h \leftarrow o \odot \tanh(c)$$
 # >
 # > The **forget gate** $f$ decides how much of the memory stays, the **input gate** $i$ how much of the new content $j$ comes in, the
-# > **output gate** $o$ how much of the memory shows. All weights start small, so at first the biases decide. How much of a word is left
+# > **output gate** $o$ how much of the memory is passed on. All weights start small, so at first the biases decide. How much of a word is left
 # > after seven more?
 
 # %%
@@ -234,7 +238,7 @@ score = checks.check_normalize(normalize)
 score.mark  # of 10
 
 # %% [markdown]
-# ## Two towers that are one (9 minutes)
+# ## Two towers that are one (8 minutes)
 #
 # The four layers in a row are a **tower**, `tl.Serial(...)`. `tl.Parallel(a, b)` sends its first input through
 # `a` and its second through `b`.
@@ -378,7 +382,7 @@ plot_similarity_matrix(scores, closest=None, rows=texts[:4], columns=texts[4:])
 # Every question looks like every other: all cosines are nearly 1, on the diagonal and off it. Training has to
 # pull the questions apart and keep the duplicates together.
 #
-# ## Three tasks (8 minutes)
+# ## Three tasks (7 minutes)
 #
 # **Task 1: a blank.** At the course's size, 41,699 words and 128 numbers, how many weights does one tower have? The embedding is
 # a table. The LSTM has four matrices from word and state, 128 + 128 numbers, to 128, and four biases. Write it as a product and a
@@ -460,5 +464,17 @@ for name, make in (("one tower, used twice", shared_towers), ("two towers", two_
 # * *Siamese* means: one tower object, twice in `tl.Parallel`. Its weights exist once.
 # * A similarity, once learned, holds for things that came after the training. Notebook 8 makes classes of questions
 #   from one example each.
+#
+# ### Questions
+#
+# <details><summary>Do the two towers need the same input length?</summary>
+# No: the mean removes the length. The assignment pads both to one length for its own reasons.
+# </details>
+# <details><summary>Why normalize inside the model?</summary>
+# Then a dot product is a cosine, for the loss and for search.
+# </details>
+# <details><summary>What does padding do to the mean?</summary>
+# It is averaged in like a word (notebook 7).
+# </details>
 #
 # Next: how to tell whether such a model is any good (notebook 4).

@@ -278,7 +278,8 @@ def _page(student: str, graded: Graded, row: dict[str, Any]) -> str:
     lines += [f"<p>{html.escape(_sentence(remark))}</p>" for remark in graded.remarks]
     for exercise, (mark, _, text) in graded.marks.items():
         lines.append(
-            f"<h2>{exercise}: {mark:g} of {MARK:g}</h2><pre>{html.escape(text)}</pre>"
+            f"<h2>{exercise}: {mark:g} of {MARK:g}</h2>"
+            f'<pre style="white-space: pre-wrap">{html.escape(text)}</pre>'
         )
     if task:
         lines += _open_task(task, graded.answer)
@@ -290,15 +291,24 @@ def _open_task(task: dict[str, Any], answer: str) -> list[str]:
     cells = {
         "Task": task["task"],
         "Answer": answer or "(not answered)",
-        "Model answer and rubric": task["rubric"],
+        "Model answer": task["answer"],
+        "Rubric": task["rubric"],
         f"Points of {task['points']}": "",
     }
-    style = 'style="white-space: pre-wrap; text-align: left; vertical-align: top"'
+    style = (
+        'style="white-space: pre-wrap; text-align: left; vertical-align: top;'
+        ' border: 1px solid #999; padding: 6px"'
+    )
     rows = [
         f"<tr><th {style}>{html.escape(name)}</th><td {style}>{html.escape(text)}</td></tr>"
         for name, text in cells.items()
     ]
-    return ["<h2>The open task, marked by hand</h2>", "<table>", *rows, "</table>"]
+    return [
+        "<h2>The open task, marked by hand</h2>",
+        '<table style="border-collapse: collapse">',
+        *rows,
+        "</table>",
+    ]
 
 
 def _sentence(text: str) -> str:

@@ -30,7 +30,12 @@ def changed(name, *replacements):
 
 def defined(name, source):
     """The function that a cell of this source defines."""
-    scope = {**vars(solved), "np": np, "__name__": "__main__"}
+    scope = {
+        **vars(solved),
+        "np": np,
+        "NOTED": np.arange(30) % 2,
+        "__name__": "__main__",
+    }
     file = f"<{name} {len(linecache.cache)}>"
     # As IPython does for a cell.
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
@@ -54,6 +59,17 @@ MEAN, CLOSEST = (
     f"fastnp.maximum({kind} - positive + margin, 0)" for kind in ("mean", "closest")
 )
 UNIT = 'tl.Fn("Normalize", normalize)'
+PRODUCT = "fastnp.dot(v1, v2.T)"
+YIELD = "yield np.array(b1), np.array(b2)"
+EMPTIED = f"{YIELD}\n            input1, input2 = [], []"
+LENGTH_OF_B2 = (
+    "max_len = 2 ** int(np.ceil(np.log2(max(map(len, input2)))))\n            b2 ="
+)
+HIT = "right += (np.dot(v1[j], v2[j]) > threshold) == labels[j]"
+HIT_OR_BELOW = """if np.dot(v1[j], v2[j]) > threshold:
+                right += labels[j]
+            elif np.dot(v1[j], v2[j]) < threshold:
+                right += not labels[j]"""
 # Exercise -> (answer, or edits of the solution; words of its sentence, "" where none
 # fits).
 WRONG = {
@@ -63,16 +79,28 @@ WRONG = {
         (lambda a, b: str(a @ b), "no number"), (lambda a, b: (a @ b, a), "no array of numbers"),
         (lambda a, b: solved.cosine_similarity(a, a), "never uses its argument b"),
     ],
+    "triplet_loss": [(lambda a, n, m: np.mean(np.maximum(n - a + m, 0)), "not averaged or summed"),
+                     (lambda a, n, m: np.clip(n - a + m, 0, 1), "not cut at 1")],
     "mean_negative": [(lambda s: np.fill_diagonal(s.copy(), 0).sum(axis=1), "a step gives None"),
                       (lambda s: s.sum(axis=[1]), "")],
     "closest_negative": [
         (("diag(scores)", "diag(scores).copy(); scores[0, 0] = -2"), "changed its input scores"),
         (lambda s: [max(s[i][s[i] < s[i, i]]) for i in range(len(s))], "needs a value below"),
         (lambda s: solved.closest_negative(s)[:, None], "axis of length 1"),
+        (("scores > pos", "scores < pos"), "only the negatives above the positive are used"),
+        (("np.where(masked, -2.0, scores)", "(scores - 2.0 * masked)"), "do not subtract it"),
+        (("np.where(masked, -2.0, scores).max", "np.where(masked, 2.0, scores).min"), "the smallest"),
     ],
     "modified_loss": [
         (("np.maximum(mean", "max(mean"), "maximum(x, 0) of np, jnp or fastnp goes entry by entry"),
         (("np.maximum(mean - positive + margin, 0)", "mean if mean > 0 else mean"), "if, and, or"),
+        (("closest - positive + margin", "closest - positive"),
+         "the closest negative's term: the margin is missing"),
+        (("loss1 + loss2", "loss1"), "only the mean negative counts"),
+        (("scores > positive[:, None]", "scores > positive[:, None] - margin"), "belongs to the hinge"),
+        (("mean - positive + margin", "mean - positive"), "the mean negative's term: the margin is"),
+        (("np.where(masked, -2.0, scores)", "(scores - 2.0 * masked)"), "do not subtract it"),
+        (("mean - positive", "mean - scores", "closest - positive", "closest - scores"), "np.diag(scores)"),
     ],
     "TripletLossFn": [
         (("np.sum(loss1", "np.mean(loss1"), "a mixture of two editions: the lecture's masked"),
@@ -85,6 +113,15 @@ WRONG = {
         ((CLOSEST, CLOSEST[15:-4], MEAN, MEAN[15:-4], "return fastnp.sum(loss1 + loss2)",
           "return fastnp.maximum(0, fastnp.sum(loss1 + loss2))"), "the hinge comes after the mean"),
         (("positive[:, None]", "positive"), "column j was compared with its own positive"),
+        ((MEAN, MEAN.replace("margin", "0.1"), CLOSEST, CLOSEST.replace("margin", "0.1")),
+         "the margin is always the same"),
+        (("loss1 + loss2)", "loss1 + loss2) / fastnp.sum(loss1 + loss2 > 0)"), "that cost something"),
+        ((PRODUCT, "fastnp.sqrt(((v1[:, None] - v2) ** 2).sum(axis=-1))"), "Euclidean distances"),
+        (("fastnp.where(masked, -2.0, scores)", "(scores - 2.0 * masked)"), "do not subtract it"),
+        (("fastnp.where(masked, -2.0, scores).max", "fastnp.where(masked, 2.0, scores).min"), "smallest"),
+        (("loss1 + loss2", f"{MEAN[:15]}(mean + closest) / 2 - positive + margin, 0)"), "have one hinge"),
+        (("fastnp.sum(loss1 + loss2)", "fastnp.mean(loss1) + fastnp.sum(loss2)"), "treated alike"),
+        ((PRODUCT, "v1 * v2"), "entry by entry"),
         (("positive = fast", "np.fill_diagonal(scores, 0); positive = fast"), "cannot be changed"),
         (("from trax.fastmath import numpy as fastnp", "import numpy as fastnp"), "not with NumPy"),
     ],
@@ -102,12 +139,16 @@ WRONG = {
         (("LSTM(d_model)", "LSTM()"), "call tl.LSTM"), ((UNIT, "normalize"), "a function in tl.Fn"),
         ((UNIT, 'tl.Fn("Normalize", lambda x: normalize)'), "as in lambda x: normalize(x)"),
         (("41699", "1000"), "with their defaults"),
+        (("tl.Parallel(tower, tower)", "tl.Serial(tl.Parallel(tower, tower))"), "no tl.Serial around"),
+        (("(axis=-1, keepdims=True)", "(axis=-1)"), "keepdims=True keeps [batch, 1]"),
     ],
     "train_model": [
         (("data=train_generator", "data=next(train_generator)"), "not one of its batches"),
         (("    return training", "    training"), "is `return` missing"),
         *((("eval_tasks=[eval_task]", e), "by name the rest") for e in ("eval_task", "[eval_task]")),
         (("Adam(0.01)", "Adam(trax.lr.constant(0.01))"), "the optimizer takes a number"),
+        (("[TripletLoss()]", "[trax.layers.Accuracy()]"), "the metric is the loss"),
+        (("Siamese(), train_task", "Siamese(5, 4), train_task"), "come as functions without arguments"),
     ],
     "accuracy_at": [(lambda s, y, t: np.mean((t < SCORES) == LABELS), "never uses its argument s"),
                     (lambda s, y, t: 100 * np.mean((s > t) == y), "percentage")],
@@ -115,6 +156,13 @@ WRONG = {
     "one_shot": [(lambda v, e, n, t: [n[np.argmax(e @ v)]], "the text alone")],
     "data_generator": [
         (one_buffer, "the same array is yielded twice"),
+        ((EMPTIED, YIELD), "input1 grows and grows: a new batch begins with empty lists"),
+        ((EMPTIED, f"{EMPTIED}\n            if shuffle:\n                random.shuffle(order)"),
+         "before each batch"),
+        (("np.log2", "np.log"), "np.log is the natural logarithm"),
+        (("b2 =", LENGTH_OF_B2), "each side has a length of its own"),
+        (("max(max(map(len, input1)), max(map(len, input2)))", "len(max(max(input1), max(input2)))"),
+         "max of lists compares them word by word"),
         (("random.shuffle(order)", "order = random.sample(order, len(order))"), ""),
         (("idx += 1", "idx = random.randrange(len(Q1)) if shuffle else idx + 1"), "at random"),
         (("yield np.array(b1), np.array(b2)", "return np.array(b1), np.array(b2)"), "yield makes"),
@@ -126,6 +174,8 @@ WRONG = {
     ],
     "classify": [
         (("model((q1, q2))", "model(q1, q2)"), "the model takes one argument"),
+        ((HIT, HIT_OR_BELOW), "exactly at the threshold"),
+        ((HIT, HIT.replace("labels[j]", "NOTED[j]")), "NOTED is a variable of the notebook"),
         (("<PAD>", "PAD"), "is '<PAD>'"), (("v1[j], v2[j]", "v1, v2"), "or transpose the second"),
         (("range(len(part1))", "range(len(i))"), "i, batch_size and len(q1) are numbers"),
         (("in range(len(part1))", "in len(part1)"), "of a batch is range(len(q1))"),
@@ -133,7 +183,10 @@ WRONG = {
         (("part1, part2 = test_Q1[i : i +", "part1, part2 = test_Q1[i :"), "from i to i + batch_size"),
     ],
     "predict": [
-        (("vocab.get(word, 0)", "vocab[word]"), "with [] puts it in"),
+        (("vocab.get(word, 0)", "vocab[word]"), "with [] adds it"),
+        (("np.dot(v1[0], v2[0])", "np.dot(v1[0], v2[0]) / len(ids1)"), "the number of words"),
+        (("word_tokenize(question1)", "question1.lower().rstrip('?').split()",
+          "word_tokenize(question2)", "question2.lower().rstrip('?').split()"), "the capitals are lost"),
         (('1, vocab["<PAD>"]', 'vocab["<PAD>"], 1'), "the batch size comes third"),
         (("return cosine > threshold", "return cosine"), "True or False alone")],
 }  # fmt: skip

@@ -125,6 +125,26 @@ def test_each_editions_loss_is_right_and_has_its_name(edits, words):
     assert score.full and words in score.note and score.note in str(score)
 
 
+def test_the_expected_number_is_that_of_the_notebooks_own_edition():
+    """Another edition's only where the answer is that edition's in all cases."""
+    hardest = (
+        "(np.eye(batch) == 1) | (scores > positive[:, None])",
+        "np.eye(batch) == 1",
+    )
+    for edits in (
+        ("+ margin", ""),
+        (*hardest, "+ margin", ""),
+        (*hardest, "sum(loss1", "mean(loss1", "(batch - 1)", "batch"),
+    ):
+        score = checks.check_modified_loss(changed("modified_loss", *edits))
+        assert score.failures[0].expected == "0.516667"
+    whole = changed("modified_loss", *hardest, "sum(loss1", "mean(loss1")
+    assert "2020 to 2022" in checks.check_modified_loss(whole).note
+    inverted = changed("closest_negative", "scores > positive", "scores < positive")
+    score = checks.check_closest_negative(inverted)
+    assert score.failures[0].expected == "[ 0.3  0.1 -0.8 -0.2]"
+
+
 @pytest.mark.slow
 def test_both_answers_of_the_forum_are_right_and_told_apart():
     loss = changed("TripletLossFn", *EDITION_2022)

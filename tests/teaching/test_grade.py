@@ -171,9 +171,9 @@ def test_the_cause_comes_first_and_alone_and_the_page_has_what_a_teacher_needs(
     assert "Notebook 4. How good is it?" in page
     assert "<b>10 of 20 points</b>" in page
     page = (tmp_path / "out" / "feedback" / "dee" / "x.html").read_text("utf-8")
-    assert "A lazy network gives *every* question" in page  # the task
+    assert "A lazy network gives every question" in page  # the task
     assert "It is &lt;b&gt;lazy&lt;/b&gt;." in page  # the answer
-    assert "*Rubric, 1 point each:" in page
+    assert "1 point each: the loss 0 at margin 0" in page
     assert "Points of 3" in page
 
 

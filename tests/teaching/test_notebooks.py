@@ -242,6 +242,24 @@ def printed_by_students(tmp_path_factory):
     """Stem of a notebook -> what its student edition prints, as it is handed out."""
     folder = tmp_path_factory.mktemp("students")
     paths = [str(NOTEBOOKS / "student" / f"{path.stem}.ipynb") for path in SOURCES]
+    return run(paths, folder)
+
+
+@pytest.fixture(scope="module")
+def printed_with_solutions(tmp_path_factory):
+    """Stem -> what a student's notebook prints with the solutions that `checks.solution` prints."""
+    folder = tmp_path_factory.mktemp("solutions")
+    for source in SOURCES:
+        notebook = read("student", source)
+        for name, check in EXERCISES[int(source.stem[:2])].items():
+            cell(notebook, name).source = check.source
+        nbformat.write(notebook, folder / f"{source.stem}.ipynb")
+    (folder / "out").mkdir()
+    return run(map(str, sorted(folder.glob("*.ipynb"))), folder / "out")
+
+
+def run(paths, folder):
+    """Stem -> what the notebook prints that runs in `folder`."""
     path = os.pathsep.join(
         map(str, (NOTEBOOKS.parent, NOTEBOOKS.parent / "tests" / "helpers"))
     )
@@ -263,6 +281,17 @@ def test_a_students_notebook_runs_to_its_end_alone_and_has_no_points(
     # left.
     assert "First write " in printed and "Write your guess in place of None." in printed
     assert printed.endswith("END []\n")
+
+
+@pytest.mark.slow
+@names
+def test_the_solutions_that_the_checks_print_run_in_their_notebook_and_pass(
+    source, printed_with_solutions
+):
+    printed = printed_with_solutions[source.stem]
+    assert "ERROR in cell" not in printed and "Traceback" not in printed, printed
+    checks = EXERCISES[int(source.stem[:2])]
+    assert re.findall(r"^MARK (.+)$", printed, re.M) == ["10.0"] * len(checks)
 
 
 # The course's accuracy on Quora's file, and that of always saying no.
@@ -293,6 +322,13 @@ def test_the_figures_in_the_text_are_those_of_the_cells(source):
         )
 
 
+def minutes_of():
+    """Stem of a notebook -> its minutes on the page for teachers."""
+    page = NOTEBOOKS.parent / "docs" / "course" / "teaching" / "index.md"
+    rows = re.findall(r"notebooks/(\w+)\.ipynb\) \| (\d+) \|", page.read_text("utf-8"))
+    return {stem: int(minutes) for stem, minutes in rows}
+
+
 @names
 def test_a_lesson_has_its_parts(source):
     solution = read("solution", source)
@@ -305,9 +341,10 @@ def test_a_lesson_has_its_parts(source):
     assert re.findall(r"\*\*Task (\d)", text) == ["1", "2", "3"]
     sections = re.findall(r"^# ## (?!Key points|Appendix)(.+)$", text, re.M)
     minutes = [re.search(r"\((\d+) minutes\)$", section) for section in sections]
-    assert all(minutes) and 40 <= sum(int(match[1]) for match in minutes) <= 100, (
-        sections
-    )
+    assert all(minutes), sections
+    assert sum(int(match[1]) for match in minutes) == minutes_of()[source.stem]
+    assert all(f"**{part}" in text for part in ("Before it:", "After it"))
+    assert text.count("<details>") == text.count("</details>") >= 3
     results = [o for c in solution.cells for o in c.get("outputs", ())]
     pictures = [o for o in results if "image/png" in o.get("data", {})]
     assert pictures and all(o.metadata.get("image/png") for o in pictures)
