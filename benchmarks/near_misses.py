@@ -195,7 +195,7 @@ def main() -> None:
     results = {name: figures(sets, score) for name, score in scores.items()}
     text = (
         "# The near-miss check\n\nMade by `python benchmarks/near_misses.py`. The check has seen Quora's "
-        f"train labels. Pairs by hand: the half `{flags.half}`.\n\n{table(results)}"
+        f"train labels. Pairs by hand: the half `{flags.half}`.\n\n<!-- table -->\n\n{table(results)}"
     )
     print(text)
     if flags.half == "report":

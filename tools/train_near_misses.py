@@ -40,10 +40,10 @@ ROOT = Path(__file__).resolve().parents[1]
 WEIGHTS = ROOT / "siamese" / "model" / "near_misses.npz"
 ROWS = ROOT / "tests" / "model" / "near_miss_rows.npz"
 SEED = 34
-DEPTH = 6
-MADE = 0.12  # the weight of the edits of a kind, with 1 for all labelled pairs
+DEPTH = 7
+MADE = 0.2  # the weight of the edits of a kind, with 1 for all labelled pairs
 KEPT = 0.95
-STRENGTHS = (0.1, 0.12, 0.14, 0.15, 0.16, 0.17, 0.18, 0.2)
+STRENGTHS = np.arange(10, 31) / 100
 EACH = 1200  # edits of a kind, at most
 STORED = 2000  # rows of the test
 AUX = (*ENGLISH.own_negations.values(),)
@@ -509,9 +509,13 @@ def vectors_of(texts: list[str], keep: Path | None) -> dict[str, np.ndarray]:
         vectors.update(zip(some, detector.encode(some)))
         print(f"{at + len(some):,} of {len(missing):,} encoded", flush=True)
     if keep and missing:
+        unfinished = keep.with_name(f"unfinished-{keep.name}")
         np.savez(
-            keep, texts=np.array([*vectors]), vectors=np.stack([*vectors.values()])
+            unfinished,
+            texts=np.array([*vectors]),
+            vectors=np.stack([*vectors.values()]),
         )
+        unfinished.replace(keep)
     return vectors
 
 
@@ -553,7 +557,7 @@ def fit(data: dict[str, np.ndarray]) -> None:
     trees = HistGradientBoostingClassifier(
         max_iter=80,
         learning_rate=0.2,
-        max_leaf_nodes=31,
+        max_leaf_nodes=40,
         max_depth=DEPTH,
         l2_regularization=5,
         min_samples_leaf=40,

@@ -226,7 +226,7 @@ ENGLISH = Language(
         everywhere nowhere somewhere | entire part | whole half | full partial | least most
     """),
     same=_groups("""
-        is are am | do does | has have | was were | buy purchase | start begin commence |
+        is are | do does | has have | was were | buy purchase | start begin commence |
         delete remove erase | fix repair solve
         resolve | big large | small little tiny | fast quick rapid | quickly fast
         | method way | laptop notebook | phone cellphone smartphone mobile | picture photo

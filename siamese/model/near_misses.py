@@ -28,7 +28,7 @@ GATE = (
     0.5,
     0.6,
 )  # Between these shares of common units the penalty grows to all of it.
-SHORT = 8  # The penalty of longer texts falls: one word of twenty says less than one of five.
+SHORT = 6  # The penalty of longer texts falls: one word of twenty says less than one of five.
 MARGIN = 0.5  # of two logits: the doubt that is not yet a penalty
 KINDS = (
     "number",
@@ -64,7 +64,7 @@ FEATURES = {
     "directions": "pairs such as 'before' and 'after'",
     "scopes": "pairs such as 'all' and 'some', 'first' and 'last'",
     "scope_added": "words of scope on one side alone, such as 'all'",
-    "question_word": "2 for 'when' and 'why', 1 where one is missing or is 'what'",
+    "question_word": "2 for 'when' and 'why', or 'when' and 'can'; 1 for 'how' and 'can'",
     "moved": "common words of content that stand elsewhere: 2 for 'cats chase dogs' and 'dogs chase cats'",
     "breaks": "places where the common words of content go back: 1 for the same",
     "new_heads": "common words after another word: 2 for 'from Rome to Bari' and 'from Bari to Rome'",
@@ -195,24 +195,26 @@ class _Reader:
     def __init__(self, words: _Words):
         self.words = words
         self._known: dict[str, tuple[_Unit, ...]] = {}
+        self._auxiliaries = {*words.language.own_negations.values()}
 
     def __call__(self, text: str) -> _Text:
         language = self.words.language
         text = _as_compared(text)
-        named = _has_small_words(text)
+        named = (
+            None  # Whether a capital says something is found out where there is one.
+        )
         units: list[_Unit] = []
         negations: list[str] = []
         at, question, commas = 0, "", []
-        starts = True
+        starts, counts = True, False
         for match in _PIECE.finditer(text):
             piece = match[0]
             gap = text[at : match.start()]
             at = match.end()
             if units and "," in gap:
                 commas.append(len(units))
-            starts = starts or (
-                _END.search(gap + " ") is not None and bool(gap.strip())
-            )
+            if len(gap) > 1:
+                starts = starts or _END.search(gap) is not None
             lower = piece.lower()
             if starts and lower in language.own_negations:
                 lower = language.own_negations[lower]
@@ -225,9 +227,12 @@ class _Reader:
                 if len(self._known) > _HELD:
                     self._known.clear()
                 found = self._known[lower] = tuple(self._units_of(lower))
-            is_name = _CAPITALS.match(piece) is not None or (
-                named and not starts and piece[0].isupper() and len(piece) > 1
-            )
+            is_name = False
+            if lower != piece:
+                is_name = _CAPITALS.match(piece) is not None
+                if not is_name and not starts and piece[0].isupper() and len(piece) > 1:
+                    named = _has_small_words(text) if named is None else named
+                    is_name = named
             for unit in found:
                 if unit.key == "not":
                     negations.append(unit.shown)
@@ -235,10 +240,14 @@ class _Reader:
                 if is_name and not unit.kinds & (_NUMBER | _DATE | _SMALL):
                     unit = unit._replace(kinds=unit.kinds | _NAME, shown=piece)
                 units.append(unit)
-            if not question or question == "how":
+            if starts and not question and lower in self._auxiliaries:
+                question = "whether"
+            if question in ("", "how", "how many"):
                 question = self._question(question, lower, units)
             starts = False
-        if any(unit.kinds & _NUMBER or unit.shown == "half" for unit in units):
+            if found and (found[0].kinds & _NUMBER or lower == "half"):
+                counts = True
+        if counts:
             units, commas = self._with_units(units), []
         passive = self._is_passive(units)
         units = self._in_order(units, commas)
@@ -311,6 +320,9 @@ class _Reader:
         language = self.words.language
         if before == "how":
             return f"how {word}" if word in language.measures else "how to"
+        if before == "how many":
+            base = language.units.get(word, ("", 0))[0]
+            return "how long" if base in ("second", "month") else before
         return language.questions.get(word.partition("'")[0], "")
 
     def _with_units(self, units: list[_Unit]) -> list[_Unit]:
@@ -465,14 +477,21 @@ class _Arrays(NamedTuple):
     passive: np.ndarray  # bool [texts]
 
 
-_KIND_OF_QUESTION = ("", "what")  # These exclude no other question word.
+# The first two exclude no other kind; "Can I" and "How can I" do not exclude each other.
+_KINDS_OF_QUESTION = ("", "what", "whether", "how to")
+
+
+def _exclude(one: np.ndarray, two: np.ndarray) -> np.ndarray:
+    """Whether a question of one kind asks something else than one of another kind; by numbers of kinds."""
+    low, high = np.minimum(one, two), np.maximum(one, two)
+    return (low > 1) & (low != high) & ((low != 2) | (high != 3))
 
 
 def _arrays(texts: Sequence[str]) -> _Arrays:
     read = _english()
     words = read.words
     numbers: dict[str, int] = {}
-    names: dict[str, int] = {name: n for n, name in enumerate(_KIND_OF_QUESTION)}
+    names: dict[str, int] = {name: n for n, name in enumerate(_KINDS_OF_QUESTION)}
     lengths, keys, heads, kinds, weights = [0], [], [], [], []
     negated, questions, passive = [], [], []
     for text in texts:
@@ -619,10 +638,8 @@ def _compare(t: _Arrays, one: np.ndarray, two: np.ndarray, rows: np.ndarray) -> 
     _opposites(t, left, rows, n)
     negated = t.negated[one] != t.negated[two]
     rows[:, _N["negation"]] = negated
-    words = t.questions[one], t.questions[two]
-    differ = words[0] != words[1]
-    strict = (words[0] >= len(_KIND_OF_QUESTION)) & (words[1] >= len(_KIND_OF_QUESTION))
-    rows[:, _N["question_word"]] = differ * (1 + strict)
+    asked = t.questions[one], t.questions[two]
+    rows[:, _N["question_word"]] = (asked[0] != asked[1]) + 1 * _exclude(*asked)
     rows[:, _N["passive"]] = t.passive[one] != t.passive[two]
     _order(t, pair_a[both_a], at_a[both_a], at_b[both_b], rows, n)
     too_long = np.maximum(np.diff(t.starts)[one], np.diff(t.starts)[two]) > MOST_UNITS
@@ -692,6 +709,7 @@ _OF_KIND = {
     "question word": ("question_word",),
     "scope": ("scopes", "scope_added"),
 }
+_DIFFER = [_N[name] for some in _OF_KIND.values() for name in some]
 
 
 class Difference(NamedTuple):
@@ -765,13 +783,13 @@ class NearMissCheck:
         rows = rows[near]
         for kind in self.ignore:
             rows[:, [_N[name] for name in _OF_KIND[kind]]] = 0
-        counted = rows[:, [_N[name] for some in _OF_KIND.values() for name in some]]
+        # With its kind ignored a pair may differ in nothing.
+        differ = rows[:, _DIFFER].any(axis=1)
+        near, rows = near[differ], rows[differ]
         gate = np.clip((rows[:, _N["share"]] - low) / (high - low), 0, 1)
         gate *= np.minimum(SHORT / np.maximum(rows[:, _N["units"]], 1), 1)
         slope, shift = self.weights["cosine"]
         doubt = slope * rows[:, _N["cosine"]] + shift - self.logits(rows) - MARGIN
-        # With its kind ignored a pair may differ in nothing.
-        gate *= counted.any(axis=1)
         found[near] = self.strength * gate * np.maximum(doubt, 0)
         return found
 
@@ -840,9 +858,12 @@ def differences_of(text_a: str, text_b: str) -> list[Difference]:
             if name == kind and not (first in told and second in told):
                 differ(kind, ([first], [second]))
                 told |= {first, second}
-    if one.question != two.question and not {one.question, two.question} & {
-        *_KIND_OF_QUESTION
-    }:
+    asked = {one.question, two.question}
+    if (
+        len(asked) == 2
+        and asked.isdisjoint(("", "what"))
+        and asked != {"whether", "how to"}
+    ):
         differ("question word", ([one.question], [two.question]))
     differ("direction", _turned(one, two))
     rest = [
