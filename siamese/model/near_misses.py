@@ -85,6 +85,7 @@ _PIECE = re.compile(
     r"|[$€£¥₹%°]"
     r"|\.?[^\W_]+(?:[.,:/'_&+-]+[^\W_]+)*+(?:\+\+|\#)?"
 )
+_CURRENCIES = frozenset("$€£¥₹")
 _SPACELESS = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d{1,2}$)")
@@ -198,15 +199,28 @@ class _Reader:
         self._auxiliaries = {*words.language.own_negations.values()}
 
     def __call__(self, text: str) -> _Text:
-        language = self.words.language
         text = _as_compared(text)
-        named = (
-            None  # Whether a capital says something is found out where there is one.
-        )
+        units, negations, question, commas = self._in_text(text)
+        units = self._with_late_clauses(units, commas)
+        if any(unit.kinds & _NUMBER or unit.shown == "half" for unit in units):
+            units = self._with_units(units)
+        passive = self._is_passive(units)
+        self._order_joined(units)
+        heads, last = [], ""
+        for unit in units:
+            heads.append(last)
+            if unit.shown not in self.words.language.determiners:
+                last = unit.key
+        return _Text(units, heads, negations, question, passive)
+
+    def _in_text(self, text: str) -> tuple[list[_Unit], list[str], str, list[int]]:
+        """A text's units, negations, kind of question word, and the places of units after commas."""
         units: list[_Unit] = []
         negations: list[str] = []
-        at, question, commas = 0, "", []
-        starts, counts = True, False
+        commas: list[int] = []
+        at, question = 0, ""
+        named = None  # whether a capital says something, once there is one
+        starts = True  # of a sentence
         for match in _PIECE.finditer(text):
             piece = match[0]
             gap = text[at : match.start()]
@@ -215,48 +229,45 @@ class _Reader:
                 commas.append(len(units))
             if len(gap) > 1:
                 starts = starts or _END.search(gap) is not None
-            lower = piece.lower()
-            if starts and lower in language.own_negations:
-                lower = language.own_negations[lower]
-            elif starts and lower == "don't":
-                after = _PIECE.search(text, at)
-                if after and after[0].lower() in language.before_subject:
-                    lower = "do"
-            found = self._known.get(lower)
-            if found is None:
-                if len(self._known) > _HELD:
-                    self._known.clear()
-                found = self._known[lower] = tuple(self._units_of(lower))
+            word = self._asked(text, at, piece.lower()) if starts else piece.lower()
             is_name = False
-            if lower != piece:
+            if word != piece:
                 is_name = _CAPITALS.match(piece) is not None
                 if not is_name and not starts and piece[0].isupper() and len(piece) > 1:
                     named = _has_small_words(text) if named is None else named
                     is_name = named
-            for unit in found:
+            for unit in self._known_units(word):
                 if unit.key == "not":
                     negations.append(unit.shown)
-                    continue
-                if is_name and not unit.kinds & (_NUMBER | _DATE | _SMALL):
-                    unit = unit._replace(kinds=unit.kinds | _NAME, shown=piece)
-                units.append(unit)
-            if starts and not question and lower in self._auxiliaries:
+                elif is_name and not unit.kinds & (_NUMBER | _DATE | _SMALL):
+                    kinds = unit.kinds | _NAME
+                    units.append(unit._replace(kinds=kinds, shown=piece))
+                else:
+                    units.append(unit)
+            if starts and not question and word in self._auxiliaries:
                 question = "whether"
             if question in ("", "how", "how many"):
-                question = self._question(question, lower, units)
+                question = self._question(question, word)
             starts = False
-            if found and (found[0].kinds & _NUMBER or lower == "half"):
-                counts = True
-        if counts:
-            units, commas = self._with_units(units), []
-        passive = self._is_passive(units)
-        units = self._in_order(units, commas)
-        heads, last = [], ""
-        for unit in units:
-            heads.append(last)
-            if unit.shown not in language.determiners:
-                last = unit.key
-        return _Text(units, heads, negations, question, passive)
+        return units, negations, question, commas
+
+    def _asked(self, text: str, at: int, word: str) -> str:
+        """A sentence's first word, which ends at a place, without a negation that asks no opposite."""
+        language = self.words.language
+        if word == "don't":
+            after = _PIECE.search(text, at)
+            return (
+                "do" if after and after[0].lower() in language.before_subject else word
+            )
+        return language.own_negations.get(word, word)
+
+    def _known_units(self, word: str) -> tuple[_Unit, ...]:
+        found = self._known.get(word)
+        if found is None:
+            if len(self._known) > _HELD:
+                self._known.clear()
+            found = self._known[word] = tuple(self._units_of(word))
+        return found
 
     def _units_of(self, piece: str) -> Iterable[_Unit]:
         """The units of a piece in lower case."""
@@ -315,7 +326,7 @@ class _Reader:
             return
         yield _number_unit(piece)
 
-    def _question(self, before: str, word: str, units: list[_Unit]) -> str:
+    def _question(self, before: str, word: str) -> str:
         """The kind of the question word so far: "how" becomes "how many" by the next word."""
         language = self.words.language
         if before == "how":
@@ -327,64 +338,63 @@ class _Reader:
 
     def _with_units(self, units: list[_Unit]) -> list[_Unit]:
         """Numbers joined with what they count: "1,000 mg" is "1 g", "$2 million" is "2,000,000 dollars"."""
-        language = self.words.language
         joined: list[_Unit] = []
         place = 0
         while place < len(units):
+            value, size = self._value_at(units, place)
             unit = units[place]
-            before = joined[-1] if joined else None
-            value = _value_of(unit)
-            if unit.shown == "half" and place + 1 < len(units):
-                skip = 1 + (units[place + 1].shown in ("a", "an"))
-                if (
-                    place + skip < len(units)
-                    and units[place + skip].shown in language.units
-                ):
-                    value = 0.5
-                    place += skip - 1
+            place += size
             if value is None:
                 joined.append(unit)
-                place += 1
                 continue
-            shown, key = unit.shown, unit.key
-            place += 1
-            if before and before.key == "-":
-                joined.pop()
-                value, shown, before = (
-                    -value,
-                    f"-{shown}",
-                    joined[-1] if joined else None,
-                )
-                key = f"-{key}"
-            base = ""
-            if before and before.key in tuple("$€£¥₹"):
-                base = joined.pop().key
-                shown = f"{base}{shown}"
-            plain = True
-            while place < len(units) and units[place].shown in language.scales:
-                value *= language.scales[units[place].shown]
-                shown = f"{shown} {units[place].shown}"
-                place += 1
-                plain = False
-            following = units[place].shown if place < len(units) else ""
-            if following in ("am", "pm"):
-                hour = value % 12 + 12 * (following == "pm")
-                joined.append(
-                    _Unit(f"at {hour:g}", _DATE | _NUMBER, 1.0, f"{shown} {following}")
-                )
-                place += 1
-                continue
-            if not base and following in language.units:
-                base, factor = language.units[following]
-                value *= factor
-                shown = f"{shown} {following}"
-                place += 1
-                plain = False
-            if not base and plain:
-                joined.append(unit._replace(key=_ZEROS.sub("", key), shown=shown))
-                continue
-            joined.append(_Unit(f"{value:.12g}{base}", _NUMBER, 1.0, shown))
+            sign = joined.pop() if joined and joined[-1].key == "-" else None
+            currency = (
+                joined.pop() if joined and joined[-1].key in _CURRENCIES else None
+            )
+            if sign:
+                value = -value
+                unit = unit._replace(key=f"-{unit.key}", shown=f"-{unit.shown}")
+            if currency:
+                unit = unit._replace(shown=f"{currency.shown}{unit.shown}")
+            unit, size = self._counted(unit, value, currency, units[place:])
+            place += size
+            joined.append(unit)
         return joined
+
+    def _value_at(self, units: list[_Unit], place: int) -> tuple[float | None, int]:
+        """The number at a place, and how many units it takes; "half an hour" is 0.5 and a unit of time."""
+        after = [unit.shown for unit in units[place + 1 : place + 3]]
+        if units[place].shown == "half":
+            skip = 1 + (after[:1] in (["a"], ["an"]))
+            if len(after) >= skip and after[skip - 1] in self.words.language.units:
+                return 0.5, skip
+        return _value_of(units[place]), 1
+
+    def _counted(
+        self, unit: _Unit, value: float, currency: _Unit | None, after: list[_Unit]
+    ) -> tuple[_Unit, int]:
+        """A number with the scales and the unit after it, and how many units these take."""
+        language = self.words.language
+        base = currency.key if currency else ""
+        words = [unit.shown]
+        size = 0
+        while size < len(after) and after[size].shown in language.scales:
+            value *= language.scales[after[size].shown]
+            words.append(after[size].shown)
+            size += 1
+        following = after[size].shown if size < len(after) else ""
+        if following in ("am", "pm"):
+            hour = value % 12 + 12 * (following == "pm")
+            shown = " ".join([*words, following])
+            return _Unit(f"at {hour:g}", _DATE | _NUMBER, 1.0, shown), size + 1
+        if not base and following in language.units:
+            base, factor = language.units[following]
+            value *= factor
+            words.append(following)
+            size += 1
+        if not base and len(words) == 1:
+            return unit._replace(key=_ZEROS.sub("", unit.key)), size
+        return _Unit(f"{value:.12g}{base}", _NUMBER, 1.0, " ".join(words)), size
 
     def _is_passive(self, units: list[_Unit]) -> bool:
         """Whether there is a form of "be", a participle, and then "by"."""
@@ -399,16 +409,22 @@ class _Reader:
             keys[:place]
         )
 
-    def _in_order(self, units: list[_Unit], commas: list[int]) -> list[_Unit]:
-        """Clauses such as "In R, ..." go last, and two words that "and" joins stand by their keys."""
+    def _with_late_clauses(self, units: list[_Unit], commas: list[int]) -> list[_Unit]:
+        """The units with clauses such as "In R, ..." last."""
+        if not commas:
+            return units
+        bounds = [0, *commas, len(units)]
+        early: list[_Unit] = []
+        late: list[_Unit] = []
+        for start, stop in itertools.pairwise(bounds):
+            part = units[start:stop]
+            is_late = part and part[0].shown in self.words.language.clauses
+            (late if is_late else early).extend(part)
+        return early + late
+
+    def _order_joined(self, units: list[_Unit]) -> None:
+        """Puts two words that "and" joins in the order of their keys."""
         language = self.words.language
-        if commas:
-            bounds = [0, *commas, len(units)]
-            parts = [units[a:b] for a, b in itertools.pairwise(bounds)]
-            late = [p for p in parts if p and p[0].shown in language.clauses]
-            if 0 < len(late) < len(parts):
-                early = [p for p in parts if not (p and p[0].shown in language.clauses)]
-                units = [unit for part in (*early, *late) for unit in part]
         shown = [unit.shown for unit in units]
         mutual = not language.mutual.isdisjoint(shown)
         for place in range(1, len(units) - 1):
@@ -420,7 +436,6 @@ class _Reader:
                 one, two = units[place - 1], units[after]
                 if one.key > two.key and not (one.kinds | two.kinds) & _SMALL:
                     units[place - 1], units[after] = two, one
-        return units
 
 
 @functools.cache
@@ -490,6 +505,7 @@ def _exclude(one: np.ndarray, two: np.ndarray) -> np.ndarray:
 def _arrays(texts: Sequence[str]) -> _Arrays:
     read = _english()
     words = read.words
+    # The units of all texts, one text after the other.
     numbers: dict[str, int] = {}
     names: dict[str, int] = {name: n for n, name in enumerate(_KINDS_OF_QUESTION)}
     lengths, keys, heads, kinds, weights = [0], [], [], [], []
@@ -511,6 +527,7 @@ def _arrays(texts: Sequence[str]) -> _Arrays:
         negated.append(len(negations) % 2)
         questions.append(names.setdefault(question, len(names)))
         passive.append(is_passive)
+    # What is known of each key.
     group_numbers: dict[str, int] = {}
     group_starts, groups, group_kinds, beginnings = [0], [], [], []
     begin: dict[str, int] = {}
@@ -589,6 +606,7 @@ def _compare(t: _Arrays, one: np.ndarray, two: np.ndarray, rows: np.ndarray) -> 
     def total(pairs: np.ndarray, of: np.ndarray | None = None) -> np.ndarray:
         return np.bincount(pairs, of, n)
 
+    # What they have in common.
     weight_a = total(pair_a, t.weights[at_a])
     weight_b = total(pair_b, t.weights[at_b])
     common = total(pair_a[both_a], t.weights[at_a[both_a]] + t.weights[at_b[both_b]])
@@ -635,6 +653,7 @@ def _compare(t: _Arrays, one: np.ndarray, two: np.ndarray, rows: np.ndarray) -> 
     for name, kind in (("numbers_common", _NUMBER), ("names_common", _NAME)):
         rows[:, _N[name]] = total(pair_a[both_a][has(shared, kind)])
 
+    # What excludes what, and the order.
     _opposites(t, left, rows, n)
     negated = t.negated[one] != t.negated[two]
     rows[:, _N["negation"]] = negated
@@ -830,6 +849,7 @@ def differences_of(text_a: str, text_b: str) -> list[Difference]:
     left = _left_over(one.units, two.units), _left_over(two.units, one.units)
     found: list[Difference] = []
 
+    # Each kind is added where the two sides have something of it.
     def differ(kind: str, sides: Iterable[Iterable[str]]) -> None:
         shown = [" ".join(side) for side in sides]
         if any(shown):
@@ -841,6 +861,7 @@ def differences_of(text_a: str, text_b: str) -> list[Difference]:
             for some in left
         ]
 
+    # Numbers, dates, negations and names that one text has and the other has not,
     differ("number", of_kind(_NUMBER, _DATE))
     differ("date", of_kind(_DATE))
     pairs = _excluding(words, *left)
@@ -852,6 +873,7 @@ def differences_of(text_a: str, text_b: str) -> list[Difference]:
             sides[1].append(second)
         differ("negation", sides)
     differ("name", of_kind(_NAME))
+    # words that exclude each other, another question, another order, and other words.
     told = {shown for side in (*of_kind(_NUMBER | _DATE | _NAME),) for shown in side}
     for kind in ("direction", "verb", "scope"):
         for name, first, second in pairs:
