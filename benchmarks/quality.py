@@ -126,7 +126,12 @@ def measure(flags, key: str, name: str, seed: int, parts: dict, results: dict) -
         judge = baseline(name, parts)
     else:
         detector = model(flags, key, name, seed, parts, facts)
-        judge = Judge(detector.score, detector.threshold, detector.probabilities_of)
+        decision = detector.decision
+
+        def score(*sides: list[str]) -> np.ndarray:
+            return decision.scores(*detector.pairs(*sides))
+
+        judge = Judge(score, detector.threshold, decision.probabilities)
         facts |= costs(detector, parts["valid"].question2[:ENCODED])
     facts["made"] = on_made_pairs(judge, parts["valid"])
     for part in ("valid", "test") if flags.test else ("valid",):

@@ -43,6 +43,7 @@ from siamese import (
     Trainer,
 )
 from siamese.evaluation.thresholds import best_threshold
+from siamese.model.detector import border_of
 from siamese.reading.pairs import read_pairs
 from siamese.text.cleaning import has_words
 from siamese.training.few_labels import teach
@@ -286,9 +287,10 @@ def judged(task: Task, path: str, name: str, draw: int, fold: np.ndarray) -> Jud
     seconds = time.process_time() - begun
     rows = np.flatnonzero(np.isin(task.queries, fold))
     pairs = task.pairs.select(rows)
-    vectors = [model.encode(side) for side in (pairs.question1, pairs.question2)]
-    right = (model.scores_of(*vectors) > model.border()) == np.array(pairs.is_duplicate)
-    return rows, np.vecdot(*vectors), right, seconds
+    one, two = model.pairs(pairs.question1, pairs.question2)
+    answers = model.decision.scores(one, two) > border_of(model)
+    right = answers == np.array(pairs.is_duplicate)
+    return rows, np.vecdot(one.vectors, two.vectors), right, seconds
 
 
 def outcome(task: Task, folds: list[Judged]) -> Outcome:

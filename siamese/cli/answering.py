@@ -36,7 +36,8 @@ from siamese.cli.output import (
 from siamese.cli.reading import load_model, no_labels, opened, too_long
 from siamese.errors import ArgumentError
 from siamese.groups.grouping import renamed, table_names
-from siamese.model.detector import DuplicateDetector
+from siamese.model.decision import Questions, ReadTexts
+from siamese.model.detector import DuplicateDetector, judged
 from siamese.model.explain import explain
 from siamese.nn.nearest import top_k
 from siamese.system.arguments import whole_number
@@ -110,14 +111,17 @@ def _pair_answer(
 ) -> tuple[str, Facts]:
     """The answer to two questions, as a text and as values."""
     one, two = pair
-    ((cosine, probability, is_duplicate),) = detector.answers([one], [two], cut)
+    ((cosine, probability, is_duplicate),) = judged(
+        detector, *detector.pairs([one], [two]), cut
+    )
     unknown = [word for question in pair for word in detector.unknown_words(question)]
     verdict = "duplicate" if is_duplicate else "not a duplicate"
     sign = ">" if is_duplicate else "<="
-    score = probability if detector.measure == "probability" else cosine
+    measure = detector.decision.measure
+    score = probability if measure == "probability" else cosine
     lines = [
         *pair,
-        f"-> {verdict}: {detector.measure} {score:.3f} {sign} {cut:.3f}",
+        f"-> {verdict}: {measure} {score:.3f} {sign} {cut:.3f}",
         *_unseen(unknown),
     ]
     answer = {
@@ -144,7 +148,8 @@ def _file_answers(
     note(*read.notes)
     pairs = read.pairs
     note(*too_long(detector, [*pairs.question1, *pairs.question2]))
-    answers = detector.answers(pairs.question1, pairs.question2, options.threshold)
+    sides = detector.pairs(pairs.question1, pairs.question2)
+    answers = judged(detector, *sides, options.threshold)
     names = ("question1", "question2", *ANSWERS, "id")
     table = []
     duplicates = 0
@@ -205,7 +210,7 @@ def search(options: Search) -> Result:
         weight = index.vector_weight
     unknown = detector.unknown_words(question)
     facts = threshold_facts(detector, options.threshold)
-    lines = _hit_lines(hits, detector.measure, facts["threshold"], weight)
+    lines = _hit_lines(hits, detector.decision.measure, facts["threshold"], weight)
     facts |= {
         "question": question,
         "hits": [rounded(hit._asdict()) for hit in hits],
@@ -343,12 +348,19 @@ def _matched_alone(options: Match) -> Matches:
     worded = np.flatnonzero(vectors.any(axis=1))
     places, _ = top_k(vectors[worded], vectors[worded], k + 1)
     nearest = dict(zip(worded.tolist(), worded[places].tolist()))
+    texts = [entry["question"] for entry in entries]
+    questions = Questions(ReadTexts(detector.encoder, texts), vectors)
     rows = []
     for at, entry in enumerate(entries):
         others = [other for other in nearest.get(at, ()) if other != at][:k]
-        judged = detector.judged(vectors[others], vectors[at][None], options.threshold)
+        verdicts = judged(
+            detector,
+            questions.rows(np.array(others, np.int64)),
+            questions.rows(np.full(len(others), at)),
+            options.threshold,
+        )
         hits = []
-        for other, answer in zip(others, judged):
+        for other, answer in zip(others, verdicts):
             found = entries[other]
             hits.append(Hit(found["id"], found["question"], *answer, found["columns"]))
         rows.append(Matched(entry["id"], entry["question"], entry["columns"], hits))

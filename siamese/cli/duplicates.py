@@ -32,6 +32,7 @@ from siamese.cli.output import (
     threshold_facts,
 )
 from siamese.cli.reading import opened
+from siamese.encoders.protocol import unknown_texts
 from siamese.errors import DataError
 from siamese.groups.grouping import (
     CUTS,
@@ -44,8 +45,9 @@ from siamese.groups.grouping import (
 from siamese.groups.linkage import strongest_pairs
 from siamese.groups.local import local_means, ranking_weight, scaled
 from siamese.index.list_pairs import ListPairs
+from siamese.model.decision import Questions, ReadTexts
 from siamese.model.explain import differences
-from siamese.nn.nearest import cosines_with, in_blocks
+from siamese.nn.nearest import EQUAL, cosines_with, in_blocks
 from siamese.reading.clusters import first_places
 from siamese.system.arguments import counted
 
@@ -165,7 +167,9 @@ def _pair_table(index: Any, options: Duplicates, delimiter: str) -> Result:
         some = np.unique(first_places([entry["question"] for entry in entries], str))
         entries = [entries[at] for at in some]
         vectors = vectors[some]
-    found = _found_pairs(detector, vectors, options)
+    texts = [entry["question"] for entry in entries]
+    questions = Questions(ReadTexts(detector.encoder, texts), vectors)
+    found = _found_pairs(detector, questions, options)
     shown = len(found.first)
     if shown < found.count:
         note(
@@ -187,7 +191,7 @@ def _pair_table(index: Any, options: Duplicates, delimiter: str) -> Result:
         "threshold": found.threshold,
         "questions": size,
         "pairs": len(rows),
-        "measure": detector.measure,
+        "measure": detector.decision.measure,
         "weight": found.weight,
     }
     columns = [*PAIR_COLUMNS]
@@ -196,20 +200,33 @@ def _pair_table(index: Any, options: Duplicates, delimiter: str) -> Result:
     return table_result(options.table, rows, columns, facts, delimiter=delimiter)
 
 
-def _found_pairs(detector: Any, vectors: np.ndarray, options: Duplicates) -> FoundPairs:
+def _found_pairs(
+    detector: Any, questions: Questions, options: Duplicates
+) -> FoundPairs:
     """The pairs above the threshold, in the order of local scaling."""
+    vectors = questions.vectors
     threshold = options.threshold
     if threshold is None:
         threshold = detector.threshold
-    least, decide = detector.rule(threshold)
     weight = ranking_weight(detector, vectors) if options.pairs else 0.0
     shifts = None
     if options.pairs and options.threshold is None and detector.list_cut[1]:
         # Answers have fitted a threshold on the scaled cosines.
-        threshold = least = detector.list_cut[0]
+        threshold = detector.list_cut[0]
         shifts = local_means(vectors) * np.float32(weight / 2)
-    allowed = decide and (lambda i, j: decide(vectors[i], vectors[j]))
-    first, second, cosines, _ = strongest_pairs(vectors, least, allowed, shifts)
+    cut = min(threshold, EQUAL)
+    decision = detector.decision
+    rule = decision.rule(cut, questions)
+
+    def scores_of(i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        return decision.scores(questions.rows(i), questions.rows(j))
+
+    allowed = None
+    if rule.penalties or rule.joins:
+        allowed = lambda i, j: scores_of(i, j) > cut  # noqa: E731
+    first, second, cosines, _ = strongest_pairs(
+        vectors, rule.threshold, allowed, shifts
+    )
 
     ranked_by = cosines
     if shifts is not None:
@@ -225,11 +242,9 @@ def _found_pairs(detector: Any, vectors: np.ndarray, options: Duplicates) -> Fou
     second = second[best]
     scores = ranked_by[best]
     name = "adjusted" if weight else None
-    if decide:
+    if decision.measure == "probability":
         name = "probability"
-        scores = in_blocks(
-            lambda i, j: detector.scores_of(vectors[i], vectors[j]), first, second
-        )
+        scores = in_blocks(scores_of, first, second)
     return FoundPairs(
         first, second, cosines[best], scores, name, threshold, weight, count
     )
@@ -289,7 +304,7 @@ def _group_table(index: Any, options: Duplicates, delimiter: str) -> Result:
 def _unknown_line(shot: Any) -> list[str]:
     """A line that names questions without any word that the model knows."""
     texts = [entry["question"] for entry in shot.entries]
-    are_unknown = shot.detector.without_known_words(texts)
+    are_unknown = unknown_texts(shot.detector.encoder, texts)
     unknown = [entry for entry, alone in zip(shot.entries, are_unknown) if alone]
     if not unknown:
         return []
@@ -303,7 +318,7 @@ def _unknown_line(shot: Any) -> list[str]:
 
 def _summary(shot: Any, facts: Facts) -> str:
     """The groups in a sentence."""
-    measure = f"{shot.detector.measure} on average"
+    measure = f"{shot.detector.decision.measure} on average"
     if shot.weight:
         measure = f"cosine with local scaling of weight {shot.weight:g} on average"
     return (

@@ -109,10 +109,8 @@ def evaluate(options: Evaluate) -> Result:
     note(*read.notes)
     pairs = read.pairs
     note(*too_long(detector, {*pairs.question1, *pairs.question2}))
-    scores = detector.score(pairs.question1, pairs.question2)
-    chances = None
-    if detector.calibration is not None:
-        chances = detector.probabilities_of(scores)
+    decision = detector.decision
+    scores = decision.scores(*detector.pairs(pairs.question1, pairs.question2))
     facts = threshold_facts(detector, options.threshold)
     source = facts["threshold_from"]
     evaluation = Evaluation(
@@ -124,8 +122,8 @@ def evaluate(options: Evaluate) -> Result:
         threshold_from="a default, no labels behind it"
         if source == "default"
         else source,
-        probabilities=chances,
-        measure=detector.measure,
+        probabilities=decision.probabilities(scores),
+        measure=decision.measure,
     )
     return Result(str(evaluation), evaluation.to_dict())
 

@@ -206,7 +206,7 @@ def load_model(name: str) -> DuplicateDetector:
 
 def too_long(detector: DuplicateDetector, questions: Iterable[str]) -> list[str]:
     """A line on how many questions are too long for the model, where there are any."""
-    count = detector.cut(questions)
+    count = detector.encoder.truncated(questions)
     if not count:
         return []
     question = counted(count, "question")

@@ -160,7 +160,7 @@ def _of_list(options: Threshold) -> Result:
         if labels.are_few:
             return _too_few(labels, detector, options)
         fit = _fit(labels, options, detector, similar)
-        fitted = detector.with_fit(fit)
+        fitted = detector.with_threshold(fit)
         if options.output:
             fitted.save(options.output, overwrite=options.overwrite)
         lines = [_fitted_text(fit, detector)]
@@ -196,7 +196,7 @@ def _of_model(options: Threshold) -> Result:
     if output:
         # Without --output the model that was read gets the threshold.
         overwrite = options.overwrite or not options.output
-        detector.with_fit(fit).save(output, overwrite=overwrite)
+        detector.with_threshold(fit).save(output, overwrite=overwrite)
         kept = f"Saved in {output}."
     return Result(f"{text}\n{kept}", {**facts, **fit, "fitted": True})
 
@@ -347,7 +347,7 @@ def _where_kept(fitted: DuplicateDetector, is_beside: bool, options: Threshold) 
         answers = shared.answers_file(options.index)
         found = f"`siamese duplicates {same}` fits it to the answers in {answers}."
         return f"{text} {found}" if options.output else found
-    if fitted.measure == "cosine":  # Only a file keeps a curve.
+    if fitted.decision.measure == "cosine":  # Only a file keeps a curve.
         cut = f"{fitted.threshold:.3f}"
         text += f" Or give it: siamese duplicates {same} --threshold {cut}"
     return text

@@ -166,6 +166,11 @@ class FrozenEncoder(BaseEncoder):
         return vectors
 
 
+def unknown_texts(encoder: Encoder, texts: Iterable[str]) -> np.ndarray:
+    """Which questions have no word that an encoder knows, bool [questions]: it cannot tell them apart."""
+    return np.array([not encoder.knows(encoder.read(text)) for text in texts], bool)
+
+
 # ---- Small parts ----
 
 

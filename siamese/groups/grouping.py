@@ -13,7 +13,8 @@ import numpy as np
 from siamese.errors import ArgumentError, DataError
 from siamese.groups.linkage import average_linkage, strongest_pairs
 from siamese.groups.local import local_means, ranking_weight, scaled
-from siamese.nn.nearest import cosines_with
+from siamese.model.decision import Questions, ReadTexts, Rule
+from siamese.nn.nearest import EQUAL, cosines_with
 from siamese.reading.clusters import connected_groups, first_places
 from siamese.reading.columns import columns_called, shown_names
 from siamese.reading.tables import id_text
@@ -28,10 +29,6 @@ ROUNDING = 1e-6  # of a cosine: the vectors of one text, encoded twice, differ b
 
 # The columns of `group_rows`.
 GROUP_COLUMNS = ("group", "keep", "similarity", "same_text", "id", "question")
-
-# The cosine above which questions are joined, and `decide` of `average_linkage`:
-# `Decisions.rule`.
-Rule = tuple[float, Callable | None]
 
 
 class Member(NamedTuple):
@@ -73,7 +70,7 @@ def duplicate_groups(
     if not ((squares == 0) | (abs(squares - 1) < 0.01)).all():
         what = "vectors of length 1, [n, d], or a QuestionIndex"
         raise ArgumentError(f"duplicate_groups takes {what}, not {vectors!r:.40}.")
-    return groups_of(vectors, average_linkage(vectors, threshold))
+    return groups_of(vectors, average_linkage(vectors, min(threshold, EQUAL)))
 
 
 def linked_labels(
@@ -81,14 +78,16 @@ def linked_labels(
 ) -> np.ndarray:
     """Groups by `average_linkage`, int64 labels [n]: equal texts are together, unknown ones left alone."""
     labels = np.arange(len(vectors))
-    least, decide = grouping.rule(detector)
     shifts = grouping.shifts
-    known = ~detector.without_known_words(texts)
+    read = ReadTexts(detector.encoder, texts)
+    known = np.flatnonzero([detector.encoder.knows(text) for text in read])
+    rule = grouping.rule(detector, read, vectors).of_rows(known)
     linked = average_linkage(
-        vectors if known.all() else vectors[known],
-        least,
+        vectors if len(known) == len(vectors) else vectors[known],
+        rule.threshold,
+        penalties=rule.penalties,
+        joins=rule.joins,
         together=first_places(texts, str)[known],
-        decide=decide,
         shifts=None if shifts is None else shifts[known],
     )
     labels[known] = linked + len(vectors)
@@ -118,9 +117,10 @@ class Grouping(NamedTuple):
         """What is taken off the cosines of each question, float32 [questions]."""
         return None if self.means is None else self.means * np.float32(self.weight / 2)
 
-    def rule(self, detector: Any) -> Rule:
-        """The threshold, and what else decides about groups."""
-        return (self.threshold, None) if self.weight else detector.rule(self.threshold)
+    def rule(self, detector: Any, read: Sequence[str], vectors: np.ndarray) -> Rule:
+        """How questions are joined, by their texts as the encoder reads them, and their vectors."""
+        cut = min(self.threshold, EQUAL)
+        return detector.decision.rule(cut, Questions(read, vectors))
 
     def check(self, threshold: float | None) -> None:
         """ArgumentError where another threshold is asked for."""
@@ -197,10 +197,11 @@ def bound_labels(
         apart = np.searchsorted(rows, inside[joined[inside[:, 0]] == group])
         again = average_linkage(
             vectors[rows],
-            rule[0],
+            rule.threshold,
+            penalties=rule.of_rows(rows).penalties,
+            joins=rule.joins,
             together=linked[rows],
             apart=apart,
-            decide=rule[1],
             shifts=None if shifts is None else shifts[rows],
         )
         joined[rows] = joined.max() + 1 + again
@@ -219,25 +220,29 @@ def join_groups(
 
     Old questions have int64 labels [n]; new ones, [m], join one after the other, and
     may join each other. `own`, int64 [m], is the label of each where it joins none.
-    `shifts`, float32 [n + m], are those of `average_linkage`, of the old questions and
-    then the new ones.
+    `rule` is that of the old questions and then the new ones, and so are `shifts`,
+    float32 [n + m], those of `average_linkage`.
     """
-    threshold, decide = rule
     vectors = np.concatenate([vectors, new])
     labels = np.append(labels, own)
     shifts = np.zeros(len(labels), np.float32) if shifts is None else shifts
     for at in range(len(labels) - len(own), len(labels)):
         vector = vectors[at]
-        best = threshold
+        best = rule.threshold
         near = np.flatnonzero(
-            vectors[:at] @ vector - shifts[:at] - shifts[at] > threshold
+            vectors[:at] @ vector - shifts[:at] - shifts[at] > rule.threshold
         )
+        penalties = np.zeros(len(near), np.float32)
+        if rule.penalties is not None:
+            penalties = rule.penalties(near, np.full(len(near), at))
         for label in np.unique(labels[near]):
             members = labels[:at] == label
             mean = vectors[:at][members].mean(axis=0)
             cosine = mean @ vector - shifts[:at][members].mean() - shifts[at]
-            if cosine > best and (decide is None or decide(mean[None], vector[None])):
-                best = cosine
+            score = cosine - penalties[labels[near] == label].max()
+            may_join = rule.joins is None or rule.joins(mean[None], vector[None])
+            if score > best and may_join:
+                best = score
                 labels[at] = label
     return labels[len(labels) - len(own) :]
 
@@ -259,7 +264,8 @@ def labels_of_new(
     """The groups of the questions from place `n` on, which are new: int64 labels [len(vectors) - n].
 
     A new question joins the group that fits best (`join_groups`), or has its own place
-    as its label. `shifts`, float32 [len(vectors)], are those of `average_linkage`.
+    as its label. `rule` is that of all questions; `shifts`, float32 [len(vectors)], are
+    those of `average_linkage`.
 
     Two functions know the questions. `groups_with` gives, for some of the former
     places, all places of their groups, int64 [m], and the labels of these, int64 [m]: a
@@ -274,12 +280,14 @@ def labels_of_new(
         cosines = vectors[:n] @ vectors[some].T
         if shifts is not None:
             cosines -= shifts[:n, None] + shifts[some]
-        is_similar |= (cosines > rule[0]).any(axis=1)
+        is_similar |= (cosines > rule.threshold).any(axis=1)
     near = np.flatnonzero(is_similar)
     old, firsts = groups_with(near[is_known(near)])
-    own = None if shifts is None else shifts[np.append(old, new)]
-    joined = join_groups(vectors[old], firsts, vectors[new], new, rule, own)
-    labels[new - n] = joined
+    places = np.append(old, new)
+    own = None if shifts is None else shifts[places]
+    labels[new - n] = join_groups(
+        vectors[old], firsts, vectors[new], new, rule.of_rows(places), own
+    )
     return labels
 
 

@@ -146,9 +146,10 @@ def average_linkage(
     vectors: np.ndarray,
     threshold: float,
     *,
+    penalties: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
+    joins: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
     together: np.ndarray | None = None,
     apart: np.ndarray | None = None,
-    decide: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
     shifts: np.ndarray | None = None,
 ) -> np.ndarray:
     """The group of each question, int64 [n] from 0, where groups are joined down to a mean cosine.
@@ -157,15 +158,18 @@ def average_linkage(
     "cosine")`` (UPGMA: Sokal and Michener, 1958), which keeps all pairs in memory and
     joins the most similar groups, again and again. Here all groups that are each
     other's most similar are joined at once. The result is the same, since the mean with
-    a union is never above the better of the means with the two (Murtagh, 1983); with
-    `apart` or `decide` another order of joins may give other groups.
+    a union, less the largest penalty, is never above the better of those with the two
+    (Murtagh, 1983); with `apart` or `joins` another order of joins may give other groups.
 
     Args:
       vectors: float32 [n, d], of length 1.
-      threshold: groups are joined where their mean cosine is above it; from -1 to 1.
+      threshold: groups are joined where their mean cosine, less the largest penalty of a pair of questions
+        between them, is above it.
+      penalties: of rows i and j, int64 [m] each, what is taken off the cosines of these pairs, float32 [m],
+        not below 0; nothing where None. Pairs below the threshold are not looked at.
+      joins: of the mean vectors of groups, float32 [m, d] twice, whether these may be joined: bool [m].
       together: int64 [n]; questions of equal numbers share a group from the start.
       apart: int64 [pairs, 2], rows that never share a group.
-      decide: of the mean vectors of groups, float32 [m, d] twice, whether these may be joined: bool [m].
       shifts: float32 [n], taken off the cosines of each question, as `siamese.groups.local` has them: the
         mean over the pairs of two groups is their mean cosine less the mean shifts of both.
 
@@ -174,19 +178,25 @@ def average_linkage(
       >>> average_linkage(vectors, 0.75).tolist()  # 0 to 3 are chained by 0.8, 0.96, 0.8
       [0, 1, 1, 2]
     """
-    groups = _Groups(vectors, together, apart, decide, shifts)
+    groups = _Groups(vectors, together, apart, penalties, joins, shifts)
     random = np.random.default_rng(0)
-    least = np.inf
+    least = np.inf  # No pair with a higher cosine is missing.
     while least > threshold:
         # The best of too many pairs decide the joins down to the last of them; then
         # again, with the groups of that moment.
         i, j, cosines, least = strongest_pairs(
             groups.all_means(), threshold, groups.may_join, groups.all_mean_shifts()
         )
+        groups.look_at(i, j)
+        scores = cosines - groups.largest_penalties(i, j)
+        is_above = scores > least
+        i = i[is_above]
+        j = j[is_above]
+        scores = scores[is_above]
         while len(i):
-            a, b = _each_others_best(i, j, cosines, len(groups), random)
+            a, b = _each_others_best(i, j, scores, len(groups), random)
             group = groups.join(a, b)
-            i, j, cosines = groups.pairs_between(group, a, i, j, cosines, least)
+            i, j, scores = groups.pairs_between(group, a, i, j, scores, least)
         groups.drop_empty()
     return groups.labels
 
@@ -199,7 +209,8 @@ class _Groups:
         vectors: np.ndarray,
         together: np.ndarray | None,
         apart: np.ndarray | None,
-        decide: Callable | None,
+        penalties: Callable | None,
+        joins: Callable | None,
         shifts: np.ndarray | None,
     ):
         together = np.arange(len(vectors)) if together is None else together
@@ -213,7 +224,12 @@ class _Groups:
         if shifts is not None:
             self.shift_sums = np.bincount(labels, shifts).astype(np.float32)
         self.apart = np.zeros((0, 2), np.int64) if apart is None else apart
-        self.decide = decide
+        self.joins = joins
+        self.penalties = penalties
+        # The pairs of groups that have a penalty, by `key`, rising, and the largest of
+        # each.
+        self.keys = np.zeros(0, np.int64)
+        self.largest = np.zeros(0, np.float32)
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -249,15 +265,49 @@ class _Groups:
         return np.minimum(i, j) * len(self) + np.maximum(i, j)
 
     def may_join(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """Whether groups may be joined, bool [m]: by the answers, and by what decides."""
+        """Whether groups may be joined, bool [m]: by the answers, and by their means."""
         never = self.key(*self.labels[self.apart].T)
         may = ~np.isin(self.key(i, j), never)
-        decide = self.decide
-        if decide is not None:
+        joins = self.joins
+        if joins is not None:
             may[may] = in_blocks(
-                lambda a, b: decide(self.means(a), self.means(b)), i[may], j[may]
+                lambda a, b: joins(self.means(a), self.means(b)), i[may], j[may]
             )
         return may
+
+    def look_at(self, i: np.ndarray, j: np.ndarray) -> None:
+        """Takes the penalties of all pairs of questions between pairs of groups."""
+        if self.penalties is None or not len(i):
+            return
+        # The questions of each group, one after the other.
+        order = np.argsort(self.labels, kind="stable")
+        sizes = np.bincount(self.labels, minlength=len(self))
+        starts = np.cumsum(sizes) - sizes
+        count = sizes[i] * sizes[j]
+        pair = np.repeat(np.arange(len(i)), count)
+        number = np.arange(len(pair)) - np.repeat(np.cumsum(count) - count, count)
+        one, two = np.divmod(number, sizes[j][pair])
+        one = order[starts[i][pair] + one]
+        two = order[starts[j][pair] + two]
+        values = in_blocks(self.penalties, one, two)
+        has_one = values != 0
+        keys = self.key(i, j)[pair[has_one]]
+        self._keep(np.append(self.keys, keys), np.append(self.largest, values[has_one]))
+
+    def _keep(self, keys: np.ndarray, penalties: np.ndarray) -> None:
+        """Keeps the largest penalty of each pair of groups."""
+        self.keys, place = np.unique(keys, return_inverse=True)
+        self.largest = np.full(len(self.keys), -np.inf, np.float32)
+        np.maximum.at(self.largest, place, penalties)
+
+    def largest_penalties(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """The largest penalty of each pair of groups, float32 [m]; 0 where there is none."""
+        if not len(self.keys):
+            return np.zeros(len(i), np.float32)
+        keys = self.key(i, j)
+        place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        is_known = self.keys[place] == keys
+        return np.where(is_known, self.largest[place], np.float32(0))
 
     def join(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Joins groups `b` to groups `a`, and returns to which group each has come, int64 [groups]."""
@@ -269,7 +319,17 @@ class _Groups:
         group = np.arange(len(self))
         group[b] = a
         self.labels = group[self.labels]
+        self._renumber_penalties(group, len(self))
         return group
+
+    def _renumber_penalties(self, group: np.ndarray, count: int) -> None:
+        """Gives penalties to the groups of so many that theirs have come to."""
+        if not len(self.keys):
+            return
+        i, j = (group[side] for side in np.divmod(self.keys, len(group)))
+        is_between = i != j
+        keys = np.minimum(i, j) * count + np.maximum(i, j)
+        self._keep(keys[is_between], self.largest[is_between])
 
     def pairs_between(
         self,
@@ -277,12 +337,13 @@ class _Groups:
         grown: np.ndarray,
         i: np.ndarray,
         j: np.ndarray,
-        cosines: np.ndarray,
+        scores: np.ndarray,
         least: float,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Pairs (i, j) of groups that have come to `group`, with their mean cosines, above `least`.
+        """Pairs (i, j) of groups that have come to `group`, with their scores, those above `least`.
 
-        Only pairs with a `grown` group have another mean than before.
+        A score is a mean cosine less the largest penalty. Only pairs with a `grown`
+        group have another one than before.
         """
         i = group[i]
         j = group[j]
@@ -293,18 +354,21 @@ class _Groups:
         may = self.may_join(one, two)
         one = one[may]
         two = two[may]
-        means = in_blocks(self.mean_cosines, one, two)
-        is_above = means > least
+        new = in_blocks(self.mean_cosines, one, two)
+        new = new - self.largest_penalties(one, two)
+        is_above = new > least
         return (
             np.append(i[~is_changed], one[is_above]),
             np.append(j[~is_changed], two[is_above]),
-            np.append(cosines[~is_changed], means[is_above]),
+            np.append(scores[~is_changed], new[is_above]),
         )
 
     def drop_empty(self) -> None:
         """Numbers the groups that are left from 0."""
         left = self.sizes > 0
-        self.labels = (np.cumsum(left) - 1)[self.labels]
+        number = np.cumsum(left) - 1
+        self._renumber_penalties(number, int(left.sum()))
+        self.labels = number[self.labels]
         self.sums = self.sums[left]
         self.sizes = self.sizes[left]
         if self.shift_sums is not None:

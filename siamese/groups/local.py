@@ -98,7 +98,7 @@ def ranking_weight(detector: Any, vectors: np.ndarray) -> float:
 
     It is 0 for a model that decides by a probability.
     """
-    if detector.measure != "cosine":
+    if detector.decision.measure != "cosine":
         return 0.0
     fitted = detector.card.get("threshold_fit", {}).get("weight")
     return list_weight(vectors) if fitted is None else float(fitted)

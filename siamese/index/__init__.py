@@ -14,7 +14,8 @@ from siamese.encoders.lstm import Lstm
 from siamese.groups.grouping import Snapshot
 from siamese.index.incoming import Incoming, as_compared, as_id, encoded
 from siamese.index.ranking import ENCODER_VECTOR_WEIGHT, MODES, VECTOR_WEIGHT, Hit
-from siamese.model.detector import DuplicateDetector
+from siamese.model.decision import Questions, ReadTexts
+from siamese.model.detector import DuplicateDetector, judged
 from siamese.reading.pairs import QuestionPairs
 from siamese.system.arguments import as_number, counted, one_of, whole_number
 from siamese.text.cleaning import has_words
@@ -49,6 +50,12 @@ class Found(NamedTuple):
     queries: np.ndarray  # float32 [questions, d]
     vectors: list[np.ndarray]  # float32 [hits, d] of each question, best first
     entries: list[list[dict[str, Any]]]  # of the same hits
+    reading: Mapping[str, Any]  # of the list, see `QuestionIndex.build`
+
+    def questions(self, texts: list[str], vectors: np.ndarray) -> Questions:
+        """Questions as a decision is given them."""
+        compared = as_compared(texts, None, self.reading)
+        return Questions(ReadTexts(self.detector.encoder, compared), vectors)
 
 
 class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
@@ -334,10 +341,16 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
         for text, query, vectors, entries in zip(
             texts, found.queries, found.vectors, found.entries
         ):
-            judged = found.detector.judged(vectors, query[None], threshold)
+            read = [entry["question"] for entry in entries]
+            verdicts = judged(
+                found.detector,
+                found.questions(read, vectors),
+                found.questions([text] * len(read), np.tile(query, (len(read), 1))),
+                threshold,
+            )
             hits = [
-                Hit(entry["id"], entry["question"], *scores, entry["columns"])
-                for entry, scores in zip(entries, judged)
+                Hit(entry["id"], entry["question"], *verdict, entry["columns"])
+                for entry, verdict in zip(entries, verdicts)
             ]
             answers.append(hits if query.any() or has_words(text) else [])
         return answers[0] if is_one else answers

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from siamese.encoders.protocol import BaseEncoder, valid_unicode
+from siamese.encoders.protocol import BaseEncoder, unknown_texts, valid_unicode
 from siamese.errors import ArgumentError, DataError
 from siamese.model.detector import DuplicateDetector
 from siamese.reading.tables import json_value
@@ -111,8 +111,8 @@ def encoded(
         text = questions[at]
         # One of words that the model does not know stays, in no group.
         if (
-            not has_words(detector.as_read(text))
-            or not detector.without_known_words([text])[0]
+            not has_words(detector.encoder.read(text))
+            or not unknown_texts(detector.encoder, [text])[0]
         ):
             raise DataError(
                 f"Question {at} (from 0) has no words: {text[:40]!r}. Leave it out."

@@ -27,6 +27,7 @@ from siamese.index.asking import (
     next_rank,
     pair_key,
 )
+from siamese.model.decision import part_cosines
 from siamese.nn.nearest import SCORES, cosines_with
 from siamese.reading.clusters import first_places
 from siamese.text.cleaning import folded
@@ -117,7 +118,7 @@ class ListPairs:
     def fitted(
         self, detector: Any, answers: Any, resamples: int = 200
     ) -> dict[str, Any]:
-        """What answers fit, for `DuplicateDetector.with_fit`: its threshold, curve, and `list_cut`.
+        """What answers fit, for `DuplicateDetector.with_threshold`: its threshold, curve, and `list_cut`.
 
         The threshold is the cosine above which F1 over the list's pairs is best by the
         answers, with a bootstrap interval of so many resamples. Answers of which most
@@ -135,8 +136,8 @@ class ListPairs:
         if not ENOUGH <= labels.sum() < len(labels) or 2 * len(labels) < len(answers):
             return detector.fitted(answers, resamples=resamples).card["threshold_fit"]
         one, two = self.vectors[rows].swapaxes(0, 1)
-        if detector.measure != "cosine":
-            cosines = detector.part_cosines(one, two)
+        if detector.decision.measure != "cosine":
+            cosines = part_cosines(detector.encoder, one, two)
             return detector.calibration.refitted(cosines, labels, resamples)
         ranks = self._ranks(rows)
         likely = [log_likelihood(own, labels) for own in ranks]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from siamese.encoders.protocol import unknown_texts
 from siamese.errors import ArgumentError
 from siamese.groups.answers import bound_places, new_answers
 from siamese.groups.grouping import (
@@ -41,6 +42,7 @@ from siamese.index.ranking import (
     read_only,
 )
 from siamese.index.stems import UNSURE, asked_stems, stems_of
+from siamese.model.decision import ReadTexts, Rule
 from siamese.model.detector import DuplicateDetector
 from siamese.reading.clusters import answer_key
 from siamese.reading.pairs import QuestionPairs
@@ -109,7 +111,7 @@ class Moment:
             self.vectors,
             len(self.labels),
             self._groups_with,
-            grouping.rule(self.detector),
+            self._rule(grouping),
             self._is_known,
             grouping.shifts,
         )
@@ -121,7 +123,13 @@ class Moment:
 
     def _is_known(self, places: np.ndarray) -> np.ndarray:
         texts = [self.entries[at]["question"] for at in places.tolist()]
-        return ~self.detector.without_known_words(texts)
+        return ~unknown_texts(self.detector.encoder, texts)
+
+    def _rule(self, grouping: Grouping) -> Rule:
+        """How the questions are grouped."""
+        texts = [entry["question"] for entry in self.entries]
+        read = ReadTexts(self.detector.encoder, texts)
+        return grouping.rule(self.detector, read, self.vectors)
 
     def without_lost_answers(self) -> Moment:
         """Without the answers to texts that no question has any more."""
@@ -151,7 +159,7 @@ class Moment:
         answers = ((*key, label) for key, label in self.answers.items())
         same, different = bound_places(texts, answers)
         threshold, weight, _ = self.grouping
-        rule = self.grouping.rule(self.detector)
+        rule = self._rule(self.grouping)
         shifts = self.grouping.shifts
         labels = bound_labels(self.vectors, self.labels, same, different, rule, shifts)
         groups = groups_of(self.vectors, labels)
@@ -182,7 +190,7 @@ class ListIndex(QuestionIndex):
         self._changing = threading.RLock()
         self._next_id = 0
         self._words = Words()
-        none = read_only(np.zeros((0, detector.output_size), np.float32))
+        none = read_only(np.zeros((0, detector.encoder.size), np.float32))
         self._now = Moment(detector, [], [], none, {})
         _, entries = self._numbered(incoming)
         self._now = self._now.followed_by(entries, vectors)
@@ -250,7 +258,7 @@ class ListIndex(QuestionIndex):
     def set_threshold(self, fit: Mapping[str, Any]) -> None:
         """`QuestionIndex.set_threshold`."""
         fit = json_value(fit)
-        detector = self._model.with_fit(fit) if fit else self._model
+        detector = self._model.with_threshold(fit) if fit else self._model
         with self._changing:
             self._now = replace(
                 self._now, detector=detector, labels=None, grouping=None
@@ -368,7 +376,7 @@ class ListIndex(QuestionIndex):
         entries = [
             [copy_of(now.entries[at]) for at in places.tolist()] for places in rankings
         ]
-        return Found(now.detector, queries, vectors, entries)
+        return Found(now.detector, queries, vectors, entries, self._reading)
 
 
 class Words:

@@ -241,7 +241,10 @@ class FileIndex(QuestionIndex):
             labels, grouping = _linked(state, texts, detector, threshold)
             with self._moment(change=True) as (db, view):
                 now = view.detector
-                is_fitted = (now.fit, now.list_cut) != (detector.fit, detector.list_cut)
+                is_fitted = [model_file.fit_of(now), now.list_cut] != [
+                    model_file.fit_of(detector),
+                    detector.list_cut,
+                ]
                 anew = threshold is None and is_fitted  # meanwhile
                 # Of an exchanged file the groups are others, too.
                 if not anew and view.state.lineage is state.lineage:
@@ -304,7 +307,7 @@ class FileIndex(QuestionIndex):
             )
             entries = rows_of.entries_at(db, state, rankings)
         vectors = [state.vectors[places] for places in rankings]
-        return Found(view.detector, queries, vectors, entries)
+        return Found(view.detector, queries, vectors, entries, view.facts["reading"])
 
     def _prepared(
         self, asked: Asked, facts: Mapping[str, Any]
@@ -356,26 +359,26 @@ class FileIndex(QuestionIndex):
         ancestor = "select count(*) from change where token = ?"
         is_later = db.execute(ancestor, (view.token,)).fetchone()[0]
         return self._read(
-            db, view.state if is_later else State.of(self._model.output_size)
+            db, view.state if is_later else State.of(self._model.encoder.size)
         )
 
     def _read(self, db: Any, state: State) -> View:
         """Settings and questions of the file, in a transaction; `state` is of an earlier moment."""
         facts = settings(db)
         detector = self._model
-        if detector.checksum != facts["model_checksum"]:
+        if model_file.fingerprint_of(detector) != facts["model_checksum"]:
             raise CheckpointError(
                 f"{self._file.path} was made by another model: their vectors cannot be compared. Open it "
                 f"with the model that made it. {REMAKE}"
             )
         size = facts["size"]
-        if size != detector.output_size:
+        if size != detector.encoder.size:
             raise sqlite3.DatabaseError(
                 f"its vectors have {size} numbers each, those of its model others"
             )
         if facts.get("fit"):
             try:
-                detector = detector.with_fit(facts["fit"])
+                detector = detector.with_threshold(facts["fit"])
             except SiameseError as error:
                 raise sqlite3.DatabaseError(
                     f"its threshold or calibration: {error}"

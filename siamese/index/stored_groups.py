@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from siamese.encoders.protocol import unknown_texts
 from siamese.groups.answers import bound_places, new_answers
 from siamese.groups.grouping import (
     Grouping,
@@ -19,6 +21,7 @@ from siamese.groups.grouping import (
 from siamese.groups.local import local_means
 from siamese.index.file import settings, write_settings
 from siamese.index.rows import INSIDE, State, entry, rows_where
+from siamese.model.decision import ReadTexts
 from siamese.model.detector import DuplicateDetector
 from siamese.reading.clusters import answer_key
 from siamese.reading.pairs import QuestionPairs
@@ -42,6 +45,21 @@ MEMBERS = (
 NO_ANSWERS = "its answers are not 0 or 1 to two of its questions"
 
 
+class StoredTexts(Sequence[str]):
+    """The questions' texts, each read from the file when it is asked for."""
+
+    def __init__(self, db: sqlite3.Connection, rows: np.ndarray):
+        self._db = db
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, place: Any) -> Any:
+        ((*_, text, _),) = rows_where(self._db, "row", [int(self._rows[place])])
+        return text
+
+
 def snapshot(
     db: sqlite3.Connection,
     state: State,
@@ -56,7 +74,8 @@ def snapshot(
     if labels is None or grouping is None:
         return Snapshot(entries, state.vectors, detector, [], None)
     same, different = answered_places(db, state)
-    rule = grouping.rule(detector)
+    read = ReadTexts(detector.encoder, [own["question"] for own in entries])
+    rule = grouping.rule(detector, read, state.vectors)
     labels = bound_labels(state.vectors, labels, same, different, rule, grouping.shifts)
     groups = groups_of(state.vectors, labels)
     threshold, weight, _ = grouping
@@ -161,7 +180,7 @@ def extend(
 
     def is_known(places: np.ndarray) -> np.ndarray:
         found = rows_where(db, "row", rows[places].tolist())
-        return ~detector.without_known_words([text for *_, text, _ in found])
+        return ~unknown_texts(detector.encoder, [text for *_, text, _ in found])
 
     def groups_with(places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         near = rows[places].tolist()
@@ -170,7 +189,8 @@ def extend(
         members = places_of(state, list(first_of.items()))
         return members[:, 0], members[:, 1]
 
-    rule = grouping.rule(detector)
+    read = ReadTexts(detector.encoder, StoredTexts(db, rows))
+    rule = grouping.rule(detector, read, state.vectors)
     labels = labels_of_new(
         state.vectors, n, groups_with, rule, is_known, grouping.shifts
     )

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,8 +18,15 @@ from siamese.encoders.tree import tree_of
 from siamese.errors import ArgumentError
 from siamese.evaluation.thresholds import COURSE_THRESHOLD, fit_threshold
 from siamese.model import file as model_file
-from siamese.model.parts import Decisions, calibration_of
-from siamese.nn.nearest import cosines_with
+from siamese.model.decision import (
+    ByParts,
+    Questions,
+    ReadTexts,
+    calibration_of,
+    decision_of,
+    part_cosines,
+)
+from siamese.nn.nearest import EQUAL, cosines_with
 from siamese.system.arguments import as_number, whole_number
 from siamese.system.progress import progress_bar
 from siamese.text.lists import text_list
@@ -33,14 +38,15 @@ from siamese.text.tokenizer import LONGEST, word_tokenize
 UNLABELLED_THRESHOLD = 0.8
 
 
-class DuplicateDetector(Decisions):
+class DuplicateDetector:
     """A siamese model that answers; threads may share it.
 
     Args:
       encoder: an encoder, its name or an object, see `siamese.encoders.find_encoder`. An object must be
         thread-safe if the detector is shared by threads.
-      threshold: what a pair's score must exceed to count as a duplicate, see `judged`.
-      calibration: turns a cosine into a probability; None where the model was saved without one.
+      threshold: what a pair's score must exceed to count as a duplicate, see `predict`.
+      calibration: a curve that turns a cosine, or the cosines of the encoder's parts, into a probability;
+        None for a model without one.
       card: what the model was trained on, its figures and versions; JSON values.
     """
 
@@ -55,7 +61,17 @@ class DuplicateDetector(Decisions):
         self.encoder = find_encoder(encoder)
         self.threshold = as_number(threshold, "threshold")
         self.calibration = calibration
+        self.decision = decision_of(calibration, self.encoder)
         self.card = dict(card or {})
+        # Where the threshold comes from: 'labels', 'default' (no labels at all), or 'model'.
+        self.threshold_from = str(self.card.get("threshold_from", "model"))
+        # Which groups of a list are joined: a mean cosine, and the weight of local
+        # scaling (`siamese.groups.local`). Answers to pairs of a list fit both; without
+        # such answers they are the threshold and 0.
+        fit = self.card.get("threshold_fit", {})
+        weight = float(fit.get("weight", 0))
+        cut = float(fit["list_threshold"]) if weight else self.threshold
+        self.list_cut = (cut, weight)
 
     def __repr__(self) -> str:
         return (
@@ -90,70 +106,36 @@ class DuplicateDetector(Decisions):
 
         For `resamples` and errors see `siamese.evaluation.thresholds.fit_threshold`.
         """
-        sides, labels = (
-            self._pairs(pairs.question1, pairs.question2),
-            pairs.is_duplicate,
-        )
-        if self.measure == "probability":
-            cosines = self.part_cosines(*sides)
-            return self.with_fit(self.calibration.refitted(cosines, labels, resamples))
-        fit = fit_threshold(cosines_with(*sides), labels, resamples=resamples)
-        return self.with_fit(fit.to_dict())
+        one, two = self.pairs(pairs.question1, pairs.question2)
+        labels = pairs.is_duplicate
+        if isinstance(self.decision, ByParts):
+            cosines = part_cosines(self.encoder, one.vectors, two.vectors)
+            fit = self.decision.calibration.refitted(cosines, labels, resamples)
+        else:
+            scores = self.decision.scores(one, two)
+            fit = fit_threshold(scores, labels, resamples=resamples).to_dict()
+        return self.with_threshold(fit)
 
-    def with_fit(self, fit: Mapping[str, Any]) -> DuplicateDetector:
-        """The same model with another threshold and calibration, as plain values."""
+    def with_threshold(self, fit: Mapping[str, Any]) -> DuplicateDetector:
+        """The same model with another threshold and calibration, as plain values.
+
+        They are as `siamese.evaluation.thresholds.FittedThreshold.to_dict` makes them;
+        `calibration` and what follows it may be left out. ArgumentError for other values.
+        """
         if not isinstance(fit, Mapping):
             raise ArgumentError(
                 f"A fit is a dict of threshold and calibration, not {fit!r:.40}."
             )
-        detector = copy.copy(self)
-        detector.threshold = as_number(fit.get("threshold"), "threshold", -1, 1)
+        threshold = as_number(fit.get("threshold"), "threshold", -1, 1)
         if as_number(fit.get("weight", 0), "weight", 0, 1):
             as_number(fit.get("list_threshold"), "list_threshold", -3, 1)
-        detector.calibration = calibration_of(fit.get("calibration"))
         source = fit.get("threshold_from", "labels")
-        detector.card = {
-            **self.card,
-            "threshold_fit": dict(fit),
-            "threshold_from": source,
-        }
-        return detector
-
-    @property
-    def fit(self) -> dict[str, Any]:
-        """Threshold and calibration as plain values, for `with_fit`."""
-        calibration = self.calibration and asdict(self.calibration)
-        facts = {"threshold": self.threshold, "calibration": calibration}
-        return {**facts, "threshold_from": self.threshold_from}
-
-    @property
-    def list_cut(self) -> tuple[float, float]:
-        """Which groups of a list are joined: a mean cosine, and the weight of local scaling.
-
-        With a weight above 0 the cosine is less what `siamese.groups.local` takes off
-        it. Answers to pairs of a list fit both; without such answers they are the
-        threshold and 0.
-        """
-        fit = self.card.get("threshold_fit", {})
-        weight = float(fit.get("weight", 0))
-        return (
-            (float(fit["list_threshold"]), weight) if weight else (self.threshold, 0.0)
+        return DuplicateDetector(
+            self.encoder,
+            threshold=threshold,
+            calibration=calibration_of(fit.get("calibration")),
+            card={**self.card, "threshold_fit": dict(fit), "threshold_from": source},
         )
-
-    @property
-    def threshold_from(self) -> str:
-        """Where the threshold comes from: 'labels', 'default' (no labels at all), or 'model'."""
-        return str(self.card.get("threshold_from", "model"))
-
-    @property
-    def output_size(self) -> int:
-        """The size of a question's vector."""
-        return self.encoder.size
-
-    @property
-    def checksum(self) -> str:
-        """The SHA-256 of what decides the vectors; '' where an object in Python does."""
-        return self.encoder.fingerprint or ""
 
     # ---- Saving ----
 
@@ -178,16 +160,12 @@ class DuplicateDetector(Decisions):
         """
         tree, arrays = tree_of(self.encoder)
         path = model_file.model_path(path)
-        facts = {"encoder": tree, **self.fit, "card": self.card}
+        facts = {"encoder": tree, **model_file.fit_of(self), "card": self.card}
         del facts["threshold_from"]  # The card has it.
         model_file.write_file(path, "model", arrays, facts, overwrite=overwrite)
         return path
 
     # ---- Answering ----
-
-    def cut(self, questions: Iterable[str]) -> int:
-        """How many questions the model does not read to their end."""
-        return self.encoder.truncated(questions)
 
     def encode(
         self, questions: Any, batch_size: int | None = None, show_progress: bool = False
@@ -216,7 +194,7 @@ class DuplicateDetector(Decisions):
         most = self.encoder.at_once * (os.cpu_count() or 1)
         if batch_size is not None:
             sizes, most = [1] * len(distinct), whole_number(batch_size, "batch_size", 1)
-        vectors = np.empty((len(distinct), self.output_size), np.float32)
+        vectors = np.empty((len(distinct), self.encoder.size), np.float32)
         parts = list(runs(sizes, most))
         bar: Any = nullcontext()
         if show_progress:
@@ -235,10 +213,6 @@ class DuplicateDetector(Decisions):
                 thread.shutdown(cancel_futures=True)  # after Ctrl-C
         return vectors[[places[text] for text in texts]]
 
-    def as_read(self, text: str) -> str:
-        """A question as the encoder reads it."""
-        return self.encoder.read(text)
-
     def _read(self, texts: Sequence[str]) -> list[str]:
         return list(map(self.encoder.read, texts))
 
@@ -248,43 +222,35 @@ class DuplicateDetector(Decisions):
         One question is compared with each of a list; lists of different lengths are an
         ArgumentError.
         """
-        return self._compared(cosines_with, question1, question2)
-
-    def score(self, question1: Any, question2: Any) -> Any:
-        """What decides, see `scores_of`; arguments and shape as `similarity`."""
-        return self._compared(self.scores_of, question1, question2)
+        one, two = self.pairs(question1, question2)
+        return _one_or_all(cosines_with(one.vectors, two.vectors), question1, question2)
 
     def probability(self, question1: Any, question2: Any) -> Any:
         """The probability of two questions (or lists, pair by pair); ArgumentError without calibration."""
-        if self.calibration is None:
+        scores = self.decision.scores(*self.pairs(question1, question2))
+        chances = self.decision.probabilities(scores)
+        if chances is None:
             raise ArgumentError(
                 "This model has no calibration, so no probabilities. Fit one on labelled pairs: "
                 "fitted(pairs)."
             )
-        chances = self.probabilities_of(self.score(question1, question2))
-        return chances if np.ndim(chances) else float(chances)
+        return _one_or_all(chances, question1, question2)
 
     def predict(
         self, question1: Any, question2: Any, threshold: float | None = None
     ) -> Any:
-        """Whether two questions (or two lists, pair by pair) have a score above a threshold or the own."""
-        answer = self.score(question1, question2) > self.border(threshold)
-        return answer if np.ndim(answer) else bool(answer)
+        """Whether two questions (or two lists, pair by pair) have a score above a threshold or the own.
 
-    def answers(
-        self, question1: Any, question2: Any, threshold: float | None = None
-    ) -> list[tuple[float, float | None, bool]]:
-        """`judged` for the pairs of two lists of questions."""
-        return self.judged(*self._pairs(question1, question2), threshold)
+        The score is their cosine, or for a model with a curve of its parts their
+        probability.
+        """
+        scores = self.decision.scores(*self.pairs(question1, question2))
+        answers = scores > border_of(self, threshold)
+        is_one = isinstance(question1, str) and isinstance(question2, str)
+        return bool(answers[0]) if is_one else answers
 
-    def _compared(self, measure: Callable, question1: Any, question2: Any) -> Any:
-        """The one value of two texts as a float, or the values of lists."""
-        values = measure(*self._pairs(question1, question2))
-        single = isinstance(question1, str) and isinstance(question2, str)
-        return float(values[0]) if single else values
-
-    def _pairs(self, question1: Any, question2: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The vectors of pairs, float32 [pairs, d] for each side."""
+    def pairs(self, question1: Any, question2: Any) -> tuple[Questions, Questions]:
+        """Pairs of questions as a decision is given them; arguments as those of `similarity`."""
         sides = [
             [side] if isinstance(side, str) else text_list(side, "similarity")
             for side in (question1, question2)
@@ -298,20 +264,54 @@ class DuplicateDetector(Decisions):
             raise ArgumentError(
                 f"Questions are compared pair by pair: {len(first)} first and {len(second)} second ones."
             )
+        one, two = (ReadTexts(self.encoder, side) for side in (first, second))
         if isinstance(self.encoder, Lstm) and not self.encoder.config.mask_padding:
-            return self.encoder.encode_pairs(*map(self._read, (first, second)))
-        vectors = self.encode([*first, *second])
-        return vectors[: len(first)], vectors[len(first) :]
+            vectors, others = self.encoder.encode_pairs(list(one), list(two))
+        else:
+            both = self.encode([*first, *second])
+            vectors = both[: len(first)]
+            others = both[len(first) :]
+        return Questions(one, vectors), Questions(two, others)
 
     def unknown_words(self, question: str) -> list[str]:
         """The question's words that the model does not know, in order."""
         text = self.encoder.read(question)[:LONGEST]
         return self.encoder.unknown(word_tokenize(text))
 
-    def without_known_words(self, questions: Sequence[str]) -> np.ndarray:
-        """Which questions have no word that the model knows, bool [questions]: it cannot tell them apart.
 
-        A mark is no word.
-        """
-        read = map(self.encoder.read, questions)
-        return np.array([not self.encoder.knows(text) for text in read], bool)
+class Verdict(NamedTuple):
+    """What a model says of a pair of questions."""
+
+    similarity: float  # the cosine
+    probability: float | None  # None where the model has no calibration
+    is_duplicate: bool
+
+
+def judged(
+    detector: DuplicateDetector,
+    one: Questions,
+    two: Questions,
+    threshold: float | None = None,
+) -> list[Verdict]:
+    """The verdicts on pairs of questions, by a threshold or the model's own."""
+    if not len(one.texts):
+        return []
+    cosines = cosines_with(one.vectors, two.vectors).tolist()
+    scores = detector.decision.scores(one, two)
+    chances = detector.decision.probabilities(scores)
+    known = [None] * len(cosines) if chances is None else chances.tolist()
+    answers = (scores > border_of(detector, threshold)).tolist()
+    return list(map(Verdict, cosines, known, answers))
+
+
+def border_of(detector: DuplicateDetector, threshold: float | None = None) -> float:
+    """What a score must exceed: a threshold, the model's own where None; equal texts always do."""
+    if threshold is None:
+        return min(detector.threshold, EQUAL)
+    return min(as_number(threshold, "threshold", -1, 1), EQUAL)
+
+
+def _one_or_all(values: np.ndarray, question1: Any, question2: Any) -> Any:
+    """The one value of two texts as a float, or the values of lists."""
+    is_one = isinstance(question1, str) and isinstance(question2, str)
+    return float(values[0]) if is_one else values

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from siamese.errors import DataError
-from siamese.model.detector import DuplicateDetector
+from siamese.model.detector import DuplicateDetector, judged
 from siamese.model.near_misses import differences_of
 from siamese.text.display import harmless, rounded
 from siamese.text.lists import text_list
@@ -72,7 +72,9 @@ def explain(detector: DuplicateDetector, question1: str, question2: str) -> Expl
         name = f"question{words.index([]) + 1}"
         raise DataError(f"{name} has no words, so there is nothing to explain.")
     texts = [" ".join(some) for some in words]
-    ((similarity, *verdict),) = detector.answers(*([text] for text in texts))
+    ((similarity, *verdict),) = judged(
+        detector, *detector.pairs(*([text] for text in texts))
+    )
     sides = []
     for some, other in zip(words, reversed(texts)):
         effects = [None]

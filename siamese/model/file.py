@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,8 +106,8 @@ def read_file(
 
 def read_model(path: str | os.PathLike) -> DuplicateDetector:
     """Reads a detector from its file, or from the directory of a run; CheckpointError as `read_file`."""
+    from siamese.model.decision import calibration_of
     from siamese.model.detector import DuplicateDetector
-    from siamese.model.parts import calibration_of
 
     path = model_path(path)
     arrays, facts = read_file(path, "model")
@@ -123,6 +124,16 @@ def read_model(path: str | os.PathLike) -> DuplicateDetector:
         raise _damaged(path, error) from error
 
 
+def fit_of(detector: DuplicateDetector) -> dict[str, Any]:
+    """Threshold and calibration as plain values, for `DuplicateDetector.with_threshold`."""
+    calibration = detector.calibration
+    return {
+        "threshold": detector.threshold,
+        "calibration": None if calibration is None else asdict(calibration),
+        "threshold_from": detector.threshold_from,
+    }
+
+
 def model_path(path: str | os.PathLike) -> Path:
     """The file of a model, which may be given by the directory of a run."""
     path = os.fsdecode(
@@ -134,6 +145,11 @@ def model_path(path: str | os.PathLike) -> Path:
 # ---- The model of an index ----
 
 
+def fingerprint_of(detector: DuplicateDetector) -> str:
+    """The SHA-256 of what decides a model's vectors; '' where an object in Python does."""
+    return detector.encoder.fingerprint or ""
+
+
 def index_facts(
     detector: DuplicateDetector,
     path: str | os.PathLike | None,
@@ -141,8 +157,8 @@ def index_facts(
 ) -> dict[str, Any]:
     """What an index says of its model: checksum, encoder, places; for a frozen encoder its threshold."""
     facts = {
-        "model_checksum": detector.checksum,
-        "size": detector.output_size,
+        "model_checksum": fingerprint_of(detector),
+        "size": detector.encoder.size,
         "model": [],
         "encoder": None,
     }
@@ -155,7 +171,7 @@ def index_facts(
         tree, arrays = tree_of(detector.encoder)
         if not arrays:  # The index names all that is needed to open it.
             facts["encoder"] = tree
-            facts["fit"] = detector.fit
+            facts["fit"] = fit_of(detector)
     return facts
 
 

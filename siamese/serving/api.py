@@ -28,6 +28,7 @@ from siamese.groups.grouping import group_rows
 from siamese.index import QuestionIndex
 from siamese.index.asking import shown
 from siamese.index.list_pairs import ListPairs
+from siamese.model.detector import judged
 from siamese.model.explain import explain
 from siamese.reading.pairs import QuestionPairs
 from siamese.serving import schema
@@ -157,8 +158,9 @@ def _add_questions(v1: APIRouter, index: QuestionIndex) -> None:
         """The cosine of each pair, and whether it is a duplicate by the threshold."""
         first = [one for one, _ in body.pairs]
         second = [two for _, two in body.pairs]
-        judged = index.detector.answers(first, second, body.threshold)
-        answers = [rounded(dict(zip(schema.ANSWER, row))) for row in judged]
+        detector = index.detector
+        verdicts = judged(detector, *detector.pairs(first, second), body.threshold)
+        answers = [rounded(dict(zip(schema.ANSWER, row))) for row in verdicts]
         return answered({"answers": answers})
 
     @v1.post("/explain", response_model=schema.Explained)
@@ -197,7 +199,7 @@ def _add_facts(v1: APIRouter, index: QuestionIndex) -> None:
             "version": __version__,
             "questions": len(index),
             "threshold": detector.threshold,
-            "measure": detector.measure,
+            "measure": detector.decision.measure,
             "note": NOTE if detector.threshold_from == "default" else "",
         }
         return answered(facts)

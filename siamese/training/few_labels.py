@@ -16,8 +16,8 @@ from siamese.errors import DataError
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.evaluation.retrieval import evaluate_retrieval
 from siamese.evaluation.thresholds import fit_threshold
+from siamese.model.decision import fit_parts, part_cosines
 from siamese.model.detector import UNLABELLED_THRESHOLD, DuplicateDetector
-from siamese.model.parts import fit_parts
 from siamese.nn.nearest import top_k
 from siamese.reading.clusters import cluster_split, number_questions, question_groups
 from siamese.reading.pairs import QuestionPairs
@@ -148,7 +148,7 @@ def teach(
     model = labelled.fitted(np.arange(count))
     measure, encoder, after = _figures(labelled, left_out)
     gain = Gain(measure, encoder, after, count, duplicates)
-    return model.with_fit(_threshold_fit(labelled, left_out)), gain
+    return model.with_threshold(_threshold_fit(labelled, left_out)), gain
 
 
 def _encoded(
@@ -171,18 +171,18 @@ def cross_validated(labelled: LabelledVectors, folds: list[np.ndarray]) -> LeftO
     """Each fold's pairs, int64 [some], by a model of the others."""
     count = len(labelled.rows)
     cosines = np.zeros(count)
-    part_cosines = np.zeros((count, 2 if labelled.lstm is None else 3))
+    of_parts = np.zeros((count, 2 if labelled.lstm is None else 3))
     ranks = []
     for fold in folds:
         model = labelled.fitted(np.setdiff1d(np.arange(count), fold))
         vectors = labelled.vectors(model)
         one, two = (vectors[side] for side in labelled.rows[fold].T)
         cosines[fold] = np.vecdot(one, two)
-        part_cosines[fold] = model.part_cosines(one, two)
+        of_parts[fold] = part_cosines(model.encoder, one, two)
         if labelled.are_links:
             before = _mean_rank(labelled.frozen, labelled.rows[fold])
             ranks.append((before, _mean_rank(vectors, labelled.rows[fold])))
-    return LeftOut(cosines, part_cosines, ranks)
+    return LeftOut(cosines, of_parts, ranks)
 
 
 def _figures(labelled: LabelledVectors, left_out: LeftOut) -> tuple[str, float, float]:

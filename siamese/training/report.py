@@ -11,8 +11,8 @@ from siamese.evaluation.calibration import fit_calibration
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.evaluation.report import Evaluation
 from siamese.evaluation.thresholds import COURSE_THRESHOLD, best_threshold
+from siamese.model.decision import Questions, fit_parts, part_cosines
 from siamese.model.detector import DuplicateDetector
-from siamese.model.parts import fit_parts
 from siamese.nn.nearest import cosines_with
 from siamese.reading.pairs import QuestionPairs
 from siamese.training.pieces import Pieces
@@ -37,9 +37,9 @@ def measure(
     marked as a default, and no calibration, and a warning says so.
     """
     fit = _fit(detector, held_out)
-    detector = detector.with_fit(fit)
-    sides = detector._pairs(test.question1, test.question2)
-    scores = detector.scores_of(*sides)
+    detector = detector.with_threshold(fit)
+    sides = detector.pairs(test.question1, test.question2)
+    scores = detector.decision.scores(*sides)
     frozen = Pieces.of(detector.encoder).frozen
     encoder = None
     if frozen is not None:  # Its cosines are those of the first part.
@@ -57,29 +57,30 @@ def measure(
         threshold_from="held-out pairs"
         if is_fitted
         else "the course's, no labels behind it",
-        probabilities=detector.probabilities_of(scores) if is_fitted else None,
-        measure=detector.measure,
+        probabilities=detector.decision.probabilities(scores) if is_fitted else None,
+        measure=detector.decision.measure,
         encoder=encoder,
     )
     return report, detector
 
 
 def _frozen_cosines(
-    detector: DuplicateDetector, vectors: np.ndarray, others: np.ndarray
+    detector: DuplicateDetector, one: Questions, two: Questions
 ) -> np.ndarray:
     """The cosines of pairs by the frozen encoder in a model, float32 [n]."""
     if Pieces.of(detector.encoder).frozen is detector.encoder:
-        return cosines_with(vectors, others)
-    return detector.part_cosines(vectors, others)[:, 0]
+        return cosines_with(one.vectors, two.vectors)
+    return part_cosines(detector.encoder, one.vectors, two.vectors)[:, 0]
 
 
 def _fit(detector: DuplicateDetector, held_out: QuestionPairs) -> dict[str, Any]:
     """Threshold and calibration of held-out pairs as plain values, see `measure`."""
-    sides = detector._pairs(held_out.question1, held_out.question2)
+    one, two = detector.pairs(held_out.question1, held_out.question2)
     labels = held_out.is_duplicate
-    cosines = cosines_with(*sides)
+    cosines = cosines_with(one.vectors, two.vectors)
     if len(detector.encoder.parts) > 1 and len(labels) >= CURVE_PAIRS:
-        return fit_parts(detector.part_cosines(*sides), cosines, labels).fit
+        parts = part_cosines(detector.encoder, one.vectors, two.vectors)
+        return fit_parts(parts, cosines, labels).fit
     problem = unseparated(cosines, labels)
     if problem:
         logger.warning(problem)
@@ -101,7 +102,8 @@ def with_lstm(
     """
     pieces = Pieces.of(head.encoder)._replace(lstm=Pieces.of(lstm.encoder).lstm)
     both = DuplicateDetector(pieces.encoder(), card=lstm.card)
-    cosines = both.part_cosines(*both._pairs(held_out.question1, held_out.question2))
+    one, two = both.pairs(held_out.question1, held_out.question2)
+    cosines = part_cosines(both.encoder, one.vectors, two.vectors)
 
     def roc_auc(model: DuplicateDetector) -> float:
         shares = np.array(model.encoder.shares)

@@ -18,7 +18,7 @@ from siamese.corpus import handwritten_questions
 from siamese.encoders import find_encoder
 from siamese.encoders.joined import Head, Joined
 from siamese.index.asking import best_cut, duplicate_share, next_rank, shown
-from siamese.model.parts import fit_parts
+from siamese.model.decision import fit_parts, part_cosines
 from siamese.reading.pairs import read_pairs
 
 HEADER = "question1,question2,is_duplicate\n"
@@ -108,9 +108,9 @@ def test_a_curve_lists_pairs_by_its_probability_and_is_refitted(run, rows):
     model = DuplicateDetector(Joined([(0.5, use), (0.5, head)]))
     one, two = random_questions(200, seed=2), random_questions(200, seed=3)
     vectors = model.encode(one), model.encode(two)
-    cosines, parts = np.vecdot(*vectors), model.part_cosines(*vectors)
+    cosines, parts = np.vecdot(*vectors), part_cosines(model.encoder, *vectors)
     noisy = np.random.default_rng(0).normal(np.median(cosines), 0.1, 200)
-    model = model.with_fit(fit_parts(parts, cosines, cosines > noisy).fit)
+    model = model.with_threshold(fit_parts(parts, cosines, cosines > noisy).fit)
     model.save("curve")
     labelled = zip(one, two, (cosines > np.quantile(cosines, 0.7)).astype(int))
     Path("mine.csv").write_text(

@@ -127,7 +127,7 @@ def test_that_no_labels_stand_behind_a_threshold_is_said_once(run, old):
     Path("use").touch()  # The encoder is meant.
     assert run("index", "build", "old.csv", "--output", "use.index")[0] == 0
     fit = {"threshold": 0.7, "calibration": None, "threshold_from": "default"}
-    make_detector().with_fit(fit).save(
+    make_detector().with_threshold(fit).save(
         "plain"
     )  # as training saves a model that separates nothing
     assert (

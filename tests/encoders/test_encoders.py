@@ -17,6 +17,7 @@ from threadpoolctl import ThreadpoolController
 
 from siamese import DuplicateDetector, QuestionIndex, encoders
 from siamese.encoders import find_encoder, is_encoder_name
+from siamese.encoders.protocol import unknown_texts
 from siamese.errors import ArgumentError, DataError, MissingDependencyError
 
 TEXTS = [
@@ -101,7 +102,7 @@ def test_use_gives_zeros_where_it_knows_nothing(use):
     ]  # fmt: skip
     assert_allclose(np.linalg.norm(use.encode(known), axis=1), 1, atol=1e-6)
     detector, orders = DuplicateDetector.pretrained(), texts[-7:-2]
-    assert detector.without_known_words([*texts, *known]).tolist() == [1] * 14 + [
+    assert unknown_texts(detector.encoder, [*texts, *known]).tolist() == [1] * 14 + [
         0
     ] * len(known)
     assert detector.unknown_words("Is नमस्ते ऑर्डर, here 😀?") == ["नमस्ते", "ऑर्डर"]

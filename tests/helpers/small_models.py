@@ -8,8 +8,8 @@ import numpy as np
 from siamese.encoders import find_encoder
 from siamese.encoders.joined import Joined
 from siamese.encoders.lstm import Lstm
+from siamese.model.decision import fit_parts, part_cosines
 from siamese.model.detector import DuplicateDetector
-from siamese.model.parts import fit_parts
 from siamese.nn.lstm import LstmConfig
 from siamese.text.vocabulary import Vocabulary
 
@@ -69,10 +69,10 @@ def make_mixed_detector(share=0.75, **options):
 def make_curve_detector(**options):
     detector, texts = make_mixed_detector(0.6, **options), random_questions(400, seed=5)
     cosines = detector.similarity(texts[:200], texts[200:])
-    parts = detector.part_cosines(
-        detector.encode(texts[:200]), detector.encode(texts[200:])
+    parts = part_cosines(
+        detector.encoder, detector.encode(texts[:200]), detector.encode(texts[200:])
     )
-    return detector.with_fit(
+    return detector.with_threshold(
         fit_parts(parts, cosines, cosines > np.median(cosines)).fit
     )
 

@@ -25,6 +25,7 @@ from siamese.groups.linkage import average_linkage
 from siamese.groups.local import local_means
 from siamese.index import QuestionIndex
 from siamese.model.detector import DuplicateDetector
+from siamese.model.file import fit_of
 from siamese.nn.ragged import Ragged
 
 FIT = {"threshold": 0.123, "calibration": None, "threshold_from": "labels"}
@@ -356,7 +357,7 @@ def test_a_list_in_memory_answers_as_a_file_does(detector, tmp_path):
             assert outcome(change, listed) == outcome(change, stored)
             assert listed.entries == stored.entries
             assert listed.column_names == stored.column_names
-            assert listed.detector.fit == stored.detector.fit
+            assert fit_of(listed.detector) == fit_of(stored.detector)
             assert ids_of(listed) == ids_of(stored)
             one, two = listed.answers(), stored.answers()
             assert one.question1 == two.question1 and one.question2 == two.question2
@@ -451,7 +452,7 @@ def test_groups_with_local_scaling_are_stored_and_extended(
 def test_a_fit_that_is_none_is_refused(detector, name):
     for value in ("x", float("nan"), 7):
         with pytest.raises(ArgumentError):
-            detector.with_fit(
+            detector.with_threshold(
                 {**FIT, "weight": 1.0, "list_threshold": 0.1, name: value}
             )
 

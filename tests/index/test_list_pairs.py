@@ -134,7 +134,7 @@ def test_fewer_than_five_duplicates_fit_nothing_and_answers_to_other_pairs_a_cur
     detector = make_detector()
     expected = detector.fitted(others).card["threshold_fit"]
     assert similar.fitted(detector, others) == expected
-    assert WEIGHTS[0] == 0 and detector.with_fit(expected).list_cut == (
+    assert WEIGHTS[0] == 0 and detector.with_threshold(expected).list_cut == (
         expected["threshold"],
         0,
     )

@@ -19,6 +19,7 @@ from siamese.groups.grouping import duplicate_groups, join_groups
 from siamese.groups.linkage import average_linkage, strongest_pairs
 from siamese.groups.local import COPY, NEAREST, list_weight, local_means
 from siamese.index import QuestionIndex
+from siamese.model.decision import Rule
 from siamese.model.match import match_questions
 from siamese.nn.nearest import TILE, best_rows, cosines_with, top_k
 from siamese.text.cleaning import folded
@@ -100,8 +101,10 @@ def test_no_cosine_is_above_1():
     "make, weight", [(make_detector, 0.6), (make_mixed_detector, 0.75)]
 )
 def test_hybrid_is_the_weighted_sum_of_both_over_the_union(make, weight, tmp_path):
-    detector, question = make(threshold=0.5), "how far is rice ?"
-    detector.calibration = lambda cosine: (np.asarray(cosine) + 1) / 2
+    question = "how far is rice ?"
+    detector = make(
+        threshold=0.5, calibration=lambda cosine: (np.asarray(cosine) + 1) / 2
+    )
     index = QuestionIndex.build(detector, random_questions(400), path=tmp_path / "i")
     index.remove(range(0, 30, 3))
     index.add(["How FAR is “rice”, rice rice?", *random_questions(15, seed=5)])
@@ -280,7 +283,7 @@ def test_new_questions_join_the_group_with_the_best_mean():
     new = np.concatenate([unit(240)[200:], np.zeros((1, 6), np.float32)])
     new[-2] = new[-3]
     own = 1_000 + np.arange(len(new))
-    joined, members = join_groups(vectors, labels, new, own, (0.8, None)), {}
+    joined, members = join_groups(vectors, labels, new, own, Rule(0.8)), {}
     for at, label in enumerate(labels):
         members.setdefault(label, []).append(vectors[at])
     for vector, label, alone in zip(new, joined, own):
@@ -292,6 +295,68 @@ def test_new_questions_join_the_group_with_the_best_mean():
         members.setdefault(label, []).append(vector)
     assert joined[-2] == joined[-3] and joined[-1] == own[-1]
     assert 10 < (joined < 200).sum() < 35
+
+
+def joined_by_hand(cosines, penalties, threshold):
+    """Groups joined one after the other, the best first, by the definition: sets of rows."""
+    groups = [{row} for row in range(len(cosines))]
+
+    def score(one, two):
+        place = np.ix_(sorted(one), sorted(two))
+        return cosines[place].mean() - penalties[place].max()
+
+    while len(groups) > 1:
+        pairs = [
+            (score(one, two), one, two)
+            for at, one in enumerate(groups)
+            for two in groups[:at]
+        ]
+        best, one, two = max(pairs, key=lambda pair: pair[0])
+        if best <= threshold:
+            break
+        groups = [group for group in groups if group is not one and group is not two]
+        groups.append(one | two)
+    return {frozenset(group) for group in groups}
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("threshold", [0.3, 0.6, 0.8])
+def test_groups_are_joined_by_the_mean_less_the_largest_penalty(seed, threshold):
+    draw = np.random.default_rng(seed)
+    vectors = draw.normal(size=(30, 4)).astype(np.float32) + 1
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    cosines = vectors @ vectors.T
+    penalties = 0.5 * draw.random((30, 30)) * (draw.random((30, 30)) < 0.3)
+    penalties = np.maximum(penalties, penalties.T).astype(np.float32)
+    penalties[cosines <= threshold] = (
+        0  # Pairs that are no candidates are not asked about.
+    )
+    labels = average_linkage(vectors, threshold, penalties=lambda i, j: penalties[i, j])
+    found = {frozenset(np.flatnonzero(labels == label)) for label in set(labels)}
+    assert found == joined_by_hand(cosines, penalties, threshold)
+
+
+@pytest.mark.parametrize("threshold", [0.5, 0.65, 0.8])
+def test_a_near_miss_of_one_of_two_paraphrases_stays_out(threshold):
+    """It is c, of a alone; d is like all three."""
+    angles = np.radians([0, 20, 3, 10])
+    vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+    refused = np.zeros((4, 4), np.float32)
+    refused[0, 2] = refused[2, 0] = 0.6
+
+    def penalties(i, j):
+        return refused[i, j]
+
+    labels = average_linkage(vectors[:3], threshold, penalties=penalties)
+    assert labels[0] != labels[2]
+    # Nor does it join them later, nor do both stay where another question would join them.
+    rule = Rule(threshold, penalties)
+    joined = join_groups(
+        vectors[:2], np.zeros(2, int), vectors[2:3], np.array([9]), rule
+    )
+    assert joined.tolist() == [9]
+    labels = average_linkage(vectors, threshold, penalties=penalties)
+    assert labels[0] != labels[2]
 
 
 @pytest.mark.parametrize("threshold", [0.999999, 1.0])

@@ -14,7 +14,9 @@ from tqdm import tqdm
 from siamese import DuplicateDetector, QuestionIndex, QuestionPairs, match_questions
 from siamese.encoders import find_encoder
 from siamese.encoders.joined import Head, Joined
+from siamese.encoders.protocol import unknown_texts
 from siamese.errors import ArgumentError, CheckpointError, DataError
+from siamese.model.decision import part_cosines
 from siamese.model.detector import UNLABELLED_THRESHOLD
 from siamese.model.explain import differences, explain
 from siamese.model.file import read_file, write_file
@@ -56,7 +58,7 @@ def test_encode_takes_a_text_a_list_and_tables_in_batches_of_any_size():
     texts = [*random_questions(30), "how far ?", "how far ?"]
     detector = make_mixed_detector()
     expected = detector.encode(texts)
-    assert expected.shape == (32, detector.output_size)
+    assert expected.shape == (32, detector.encoder.size)
     assert_allclose(detector.encode(texts[3], **options), expected[3], atol=1e-5)
     frame = pandas.DataFrame({"question": texts}, index=range(5, 37))
     for table in (
@@ -67,7 +69,7 @@ def test_encode_takes_a_text_a_list_and_tables_in_batches_of_any_size():
         {"text": texts},
     ):
         assert_allclose(detector.encode(table, **options), expected, atol=1e-5)
-    assert detector.encode([], **options).shape == (0, detector.output_size)
+    assert detector.encode([], **options).shape == (0, detector.encoder.size)
 
 
 def test_what_is_no_question_is_refused(detector):
@@ -88,12 +90,12 @@ def test_what_is_no_question_is_refused(detector):
             "from -1 to 1; it is 5",
         ),
         (
-            lambda: detector.with_fit(0.5),
+            lambda: detector.with_threshold(0.5),
             ArgumentError,
             "a dict of threshold and cal.*not 0.5",
         ),
         (
-            lambda: detector.with_fit({"threshold": np.nan}),
+            lambda: detector.with_threshold({"threshold": np.nan}),
             ArgumentError,
             "from -1 to 1",
         ),
@@ -172,7 +174,7 @@ def test_the_cosine_is_the_weighted_mean_of_the_parts_cosines(share):
     assert vectors.dtype == np.float32 and vectors.shape == (100, 26 + 8)
     assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
     assert_array_equal(detector.encode([" ", "? ?"]), np.zeros((2, 34)))
-    assert detector.without_known_words(["xyzzy", "how", "?"]).tolist() == [0, 0, 1]
+    assert unknown_texts(detector.encoder, ["xyzzy", "how", "?"]).tolist() == [0, 0, 1]
 
 
 def vowels(texts):
@@ -189,7 +191,7 @@ def test_a_text_that_one_part_has_no_vector_for_has_the_other_parts_own_cosines(
     texts = ["xyzzy ?", "how far", "hw fr ?", "what is rice"]
     one, two = ([texts[at] for at in side] for side in zip(*np.ndindex(4, 4)))
     expected = np.stack([frozen.encode(side) for side in (one, two)])
-    cosines = detector.part_cosines(detector.encode(one), detector.encode(two))
+    cosines = part_cosines(detector.encoder, detector.encode(one), detector.encode(two))
     assert_allclose(cosines[:, 0], np.vecdot(*expected), atol=1e-6)
     assert_allclose(cosines[:, 1], lstm.similarity(one, two), atol=1e-5)
     assert not cosines[0, 0] and detector.similarity(
@@ -198,14 +200,6 @@ def test_a_text_that_one_part_has_no_vector_for_has_the_other_parts_own_cosines(
     vector = detector.encode("xyzzy ?")
     assert_array_equal(vector[:5], 0)
     assert_allclose(vector[5:], lstm.encode("xyzzy ?"), atol=1e-6)
-    # Of two groups they are the mean cosines over their pairs.
-    a, b = (
-        detector.encode(["what is rice", "how far"]),
-        detector.encode(["how old", "rice"]),
-    )
-    mean = detector.part_cosines(a.mean(axis=0)[None], b.mean(axis=0)[None])
-    pairs = detector.part_cosines(np.repeat(a, 2, axis=0), np.tile(b, (2, 1)))
-    assert_allclose(mean[0], pairs.mean(axis=0), atol=1e-6)
 
 
 def test_a_threshold_is_given_fitted_or_the_default():
@@ -214,7 +208,9 @@ def test_a_threshold_is_given_fitted_or_the_default():
     default = DuplicateDetector.from_encoder(letters)
     detector = default.fitted(QuestionPairs(first, second, labels))
     assert (detector.similarity(first, second)[:4] > detector.threshold).all()
-    assert detector.probabilities_of(detector.threshold) == pytest.approx(0.5, abs=1e-6)
+    assert detector.decision.probabilities(detector.threshold) == pytest.approx(
+        0.5, abs=1e-6
+    )
     assert (
         detector.threshold_from == "labels" and of_letters().threshold_from == "model"
     )

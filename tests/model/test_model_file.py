@@ -222,12 +222,13 @@ def test_a_runs_directory_will_do_for_its_model(saved):
     assert DuplicateDetector.load(saved.parent).card == {"steps": 3}
 
 
-def test_the_checksum_is_that_of_the_weights_whatever_the_fit(saved):
+def test_the_fingerprint_is_that_of_the_weights_whatever_the_fit(saved):
     loaded = DuplicateDetector.load(saved)
     fit = {"threshold": 0.5, "calibration": None}
-    assert loaded.with_fit(fit).checksum == loaded.checksum
+    fingerprint = loaded.encoder.fingerprint
+    assert loaded.with_threshold(fit).encoder.fingerprint == fingerprint
     changed = {**weights(), "lstm/bias": weights()["lstm/bias"] + 1}
-    assert DuplicateDetector(lstm_of(changed)).checksum != loaded.checksum
+    assert lstm_of(changed).fingerprint != fingerprint
 
 
 def test_a_model_that_is_not_there_is_named(tmp_path):

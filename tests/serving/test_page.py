@@ -57,7 +57,7 @@ def test_the_page_in_a_browser(served, browser, tmp_path):
     view.get_by_label("A new question").press_sequentially("how far is", delay=10)
     expect(view.locator("#hits > li")).to_have_count(10)
     expect(view.locator("#hits .bar")).to_have_count(20)  # cosine and probability
-    expect(view.locator("#measure")).to_have_text(index.detector.measure)
+    expect(view.locator("#measure")).to_have_text(index.detector.decision.measure)
     badges = view.locator("#hits .badge").all_inner_texts()
     hits = index.search("how far is")
     assert badges == ["duplicate" if hit.is_duplicate else "different" for hit in hits]

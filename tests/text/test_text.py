@@ -20,6 +20,7 @@ from small_models import make_detector
 from siamese import DuplicateDetector, TrainConfig
 from siamese.encoders import find_encoder
 from siamese.encoders.joined import Joined
+from siamese.encoders.protocol import unknown_texts
 from siamese.errors import ArgumentError
 from siamese.reading.pairs import read_pairs
 from siamese.text.cleaning import cleaned, folded, normalized, without_greeting
@@ -99,7 +100,7 @@ def test_a_mail_whose_question_begins_at_character_20_000_is_its_question(make):
     detector = make()
     bare, *others = detector.encode([QUESTION, mail, spans])
     assert all((other == bare).all() for other in others)
-    assert detector.cut([mail, spans]) == 0
+    assert detector.encoder.truncated([mail, spans]) == 0
 
 
 LONG = {  # a text, and whether both models read it to its end
@@ -123,9 +124,9 @@ def test_a_text_is_read_to_its_end_or_counted(name):
         folded=True,
         beside=lambda lstm: Joined([(0.75, use), (0.25, lstm)]),
     )
-    assert both.cut([text, "far"]) == (not is_whole)
+    assert both.encoder.truncated([text, "far"]) == (not is_whole)
     # What is read is short, whatever comes after it.
-    assert len(both.as_read(text)) < 1 << 17
+    assert len(both.encoder.read(text)) < 1 << 17
     if not is_whole and len(text) > 1 << 17:
         assert (both.encode(text) == both.encode(text + "How far is it?" * 9)).all()
 
@@ -135,7 +136,7 @@ def test_what_a_cut_text_has_in_front_decides_its_vector():
     question, image = "<p>How far is it?</p>", LONG["an image"][0]
     assert (use.encode("Is it far?") == use.encode(image)).all()
     assert folded(image + "a") != folded(image + "b")  # No two texts become one.
-    assert use.cut(["far " * 4_000, "far " * 5_000, question]) == 1
+    assert use.encoder.truncated(["far " * 4_000, "far " * 5_000, question]) == 1
     words = " ".join(f"word{number}" for number in range(30_000))
     assert (use.encode(words) == use.encode(words + " more")).all()
 
@@ -229,12 +230,14 @@ def test_every_model_but_the_courses_reads_folded_text():
         assert 1 - 1e-6 < folding.similarity(one, other) <= 1
         assert course.similarity(one, other) < 0.999
         assert folding.unknown_words(other) == []
-    assert folding.without_known_words(["xyzzy plugh", "IT", "ошибка？"]).tolist() == [
+    assert unknown_texts(
+        folding.encoder, ["xyzzy plugh", "IT", "ошибка？"]
+    ).tolist() == [
         1,
         0,
         1,
     ]
-    assert folding.cut(["it " * 512, "it " * 513, "far"]) == 1
+    assert folding.encoder.truncated(["it " * 512, "it " * 513, "far"]) == 1
     encode = lambda texts: [[len(t), t.count("A"), 1.0] for t in texts]  # noqa: E731
     lengths = DuplicateDetector.from_encoder(encode)
     assert lengths.similarity("pass\u00adword", "password") == pytest.approx(1)
@@ -244,10 +247,10 @@ def test_every_model_but_the_courses_reads_folded_text():
         ("A\x0bb", "A b"),
     ):
         assert (
-            lengths.as_read(one)
+            lengths.encoder.read(one)
             == other
-            == course.as_read(other)
-            != course.as_read(one)
+            == course.encoder.read(other)
+            != course.encoder.read(one)
         )
     assert lengths.similarity("A", "a") < 0.9  # An encoder gets the case as it is.
     assert TrainConfig.preset("lstm").folded and not TrainConfig().folded

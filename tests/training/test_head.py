@@ -30,6 +30,7 @@ from siamese.encoders import find_encoder
 from siamese.encoders.joined import Head, Joined
 from siamese.errors import ArgumentError, DataError, ShapeError
 from siamese.evaluation.metrics import evaluate_scores
+from siamese.model.detector import judged
 from siamese.reading.pairs import QuestionPairs
 from siamese.training.few_labels import parts_of, teach
 from siamese.training.report import measure, with_lstm
@@ -151,8 +152,9 @@ def test_a_thousand_labels_decide_by_a_curve_of_the_parts(tmp_path, monkeypatch)
     assert model.threshold == 0.5 and (model.predict(*SIDES) == LABELS).mean() > 0.8
     assert bought.after == pytest.approx(roc_auc(cosine), abs=0.05)
     assert_array_equal(model.predict(*SIDES), probability > 0.5)
-    assert_array_equal(model.score(*SIDES), probability)
-    for answer, p in zip(model.answers(*SIDES), probability):
+    pairs = model.pairs(*SIDES)
+    assert_array_equal(model.decision.scores(*pairs), probability)
+    for answer, p in zip(judged(model, *pairs), probability):
         assert answer[1:] == (pytest.approx(p), p > 0.5)
     # In place of the encoder that the file names.
     base = model.encoder.encoders[0]
@@ -160,12 +162,17 @@ def test_a_thousand_labels_decide_by_a_curve_of_the_parts(tmp_path, monkeypatch)
     monkeypatch.setitem(encoders._NAMES, "use", lambda: base)
     loaded = DuplicateDetector.load(model.save(tmp_path / "model.safetensors"))
     assert_array_equal(loaded.probability(*SIDES), probability)
-    assert loaded.checksum == model.checksum != bare().checksum
+    fingerprints = [each.encoder.fingerprint for each in (loaded, model, bare())]
+    assert fingerprints[0] == fingerprints[1] != fingerprints[2]
     # A duplicate by the curve is a candidate by the cosine, also after a refit.
-    assert (cosine > model.rule()[0])[probability > 0.5].mean() > 0.95
+    assert (cosine > model.calibration.candidate_cut(0.5))[
+        probability > 0.5
+    ].mean() > 0.95
     assert model.predict("subject1 asker5", "subject1 asker5", threshold=0.999)
     moved = loaded.fitted(QuestionPairs(*SIDES, LABELS & (np.arange(400) % 3 == 0)))
-    assert (cosine > moved.rule()[0])[moved.predict(*SIDES)].mean() > 0.95
+    assert (cosine > moved.calibration.candidate_cut(0.5))[
+        moved.predict(*SIDES)
+    ].mean() > 0.95
 
 
 def test_groups_hits_and_pairs_are_decided_by_the_curve():
@@ -232,7 +239,8 @@ def test_an_lstm_that_says_nothing_adds_nothing_and_many_pairs_give_a_curve(
     for held_out, decides in ((pairs, "probability"), (pairs.rows(0, 50), "cosine")):
         report, fitted = measure(both, held_out, OTHERS)
         assert (
-            report.measure == fitted.measure == decides and report.encoder == "Topics"
+            report.measure == fitted.decision.measure == decides
+            and report.encoder == "Topics"
         )
         untrained = report.baselines["encoder"].roc_auc
         assert untrained == pytest.approx(roc_auc(bare().similarity(*SIDES)))
