@@ -123,30 +123,33 @@ def test_a_list_of_questions_will_do_for_an_index(tmp_path, run, old):
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_that_no_labels_stand_behind_a_threshold_is_said_once(run, old):
+UNLABELLED = {
+    "an index": ["search", "plain.index", "how far is it?"],
+    "evaluate": ["evaluate", "plain", "--questions", "pairs.csv"],
+    "a list": ["search", "old.csv", "how far is it?"],
+    "an index of use": ["search", "use.index", "how far is it?"],
+    "duplicates": ["duplicates", "old.csv"],
+    "match": ["match", "old.csv", "old.csv"],
+    "predict": ["predict", "use", "how far ?", "far?"],
+}
+
+
+@pytest.mark.parametrize("name", UNLABELLED)
+def test_that_no_labels_stand_behind_a_threshold_is_said_once(run, old, name):
     Path("use").touch()  # The encoder is meant.
     assert run("index", "build", "old.csv", "--output", "use.index")[0] == 0
     fit = {"threshold": 0.7, "calibration": None, "threshold_from": "default"}
-    make_detector().with_threshold(fit).save(
-        "plain"
-    )  # as training saves a model that separates nothing
-    assert (
-        run("index", "build", "old.csv", "--model", "plain", "--output", "plain.index")[
-            0
-        ]
-        == 0
-    )
+    # As training saves a model that separates nothing.
+    make_detector().with_threshold(fit).save("plain")
+    build = ["index", "build", "old.csv", "--model", "plain"]
+    assert run(*build, "--output", "plain.index")[0] == 0
     Path("pairs.csv").write_text(
         "question1,question2,label\nhow far,how old,0\nwhy,why,1\n"
     )
-    for command in (
-        ["search", "plain.index", "how far is it?"], ["evaluate", "plain", "--questions", "pairs.csv"],
-        ["search", "old.csv", "how far is it?"], ["search", "use.index", "how far is it?"],
-        ["duplicates", "old.csv"], ["match", "old.csv", "old.csv"], ["predict", "use", "how far ?", "far?"],
-    ):  # fmt: skip
-        code, out, err = run(*command)
-        assert code == 0 and (out + err).count("not fitted to labels") == 1, command
-        assert "not fitted" not in run(*command, "--threshold", "0.7")[2], command
+    command = UNLABELLED[name]
+    code, out, err = run(*command)
+    assert code == 0 and (out + err).count("not fitted to labels") == 1
+    assert "not fitted" not in run(*command, "--threshold", "0.7")[2]
 
 
 def test_predict_answers_a_file_of_pairs_in_order(run, rows):

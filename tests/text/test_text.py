@@ -208,7 +208,9 @@ ALIKE = [
 ]  # fmt: skip
 
 
-def test_every_model_but_the_courses_reads_folded_text():
+@pytest.fixture(scope="module")
+def folding_and_course():
+    """Two models of the same words, one of which folds what it reads."""
     words = [
         "how",
         "do",
@@ -223,36 +225,49 @@ def test_every_model_but_the_courses_reads_folded_text():
         "it",
         "far",
     ]
-    folding, course = (
-        make_detector(words=words, folded=fold) for fold in (True, False)
-    )
-    for one, other in ALIKE:
-        assert 1 - 1e-6 < folding.similarity(one, other) <= 1
-        assert course.similarity(one, other) < 0.999
-        assert folding.unknown_words(other) == []
-    assert unknown_texts(
-        folding.encoder, ["xyzzy plugh", "IT", "ошибка？"]
-    ).tolist() == [
-        1,
-        0,
-        1,
-    ]
+    return make_detector(words=words, folded=True), make_detector(words=words)
+
+
+@pytest.mark.parametrize(("one", "other"), ALIKE)
+def test_a_folding_model_reads_two_forms_as_one(folding_and_course, one, other):
+    folding, course = folding_and_course
+    assert 1 - 1e-6 < folding.similarity(one, other) <= 1
+    assert course.similarity(one, other) < 0.999
+    assert folding.unknown_words(other) == []
+
+
+def test_a_folding_model_counts_what_it_does_not_know_or_read(folding_and_course):
+    folding, _ = folding_and_course
+    unknown = unknown_texts(folding.encoder, ["xyzzy plugh", "IT", "ошибка？"])
+    assert unknown.tolist() == [1, 0, 1]
     assert folding.encoder.truncated(["it " * 512, "it " * 513, "far"]) == 1
-    encode = lambda texts: [[len(t), t.count("A"), 1.0] for t in texts]  # noqa: E731
-    lengths = DuplicateDetector.from_encoder(encode)
+
+
+def lengths_and_capitals(texts):
+    return [[len(text), text.count("A"), 1.0] for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("“A” or ‘b’", "\"A\" or 'b'"), ("A–B — c", "A-B - c"), ("A\x0bb", "A b")],
+    ids=["quotes", "dashes", "line ends"],
+)
+def test_an_encoder_reads_plain_marks_where_the_courses_model_does_not(
+    folding_and_course, one, other
+):
+    _, course = folding_and_course
+    encoder = DuplicateDetector.from_encoder(lengths_and_capitals).encoder
+    assert encoder.read(one) == other
+    assert course.encoder.read(other) == other != course.encoder.read(one)
+
+
+def test_an_encoder_gets_the_case_as_it_is_and_nothing_invisible():
+    lengths = DuplicateDetector.from_encoder(lengths_and_capitals)
     assert lengths.similarity("pass\u00adword", "password") == pytest.approx(1)
-    for one, other in (
-        ("“A” or ‘b’", "\"A\" or 'b'"),
-        ("A–B — c", "A-B - c"),
-        ("A\x0bb", "A b"),
-    ):
-        assert (
-            lengths.encoder.read(one)
-            == other
-            == course.encoder.read(other)
-            != course.encoder.read(one)
-        )
     assert lengths.similarity("A", "a") < 0.9  # An encoder gets the case as it is.
+
+
+def test_the_preset_lstm_folds_and_the_courses_does_not():
     assert TrainConfig.preset("lstm").folded and not TrainConfig().folded
 
 
