@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
+import time
 from collections.abc import Sequence
 
+from siamese.encoders import GET_MINILM, MINILM, MINILM_PACKAGE, USE
 from siamese.encoders.languages import KNOWN, unknown_languages
 from siamese.index import QuestionIndex
 from siamese.model.detector import DuplicateDetector
-from siamese.text.language import ENGLISH, LANGUAGES, list_languages
+from siamese.text.language import ENGLISH, LANGUAGES, list_languages, spread
 
 LOOKED_AT = 1_000  # questions of an index, by which its language is told
+# So many times as long as `use` takes `minilm`: 6 on short questions, 13 on tickets
+# (docs/tasks/train.md).
+TIMES_USE = 10
+TIMED = 200  # questions of a list whose time by `use` is taken
 MULTILINGUAL = "--model NAME, a multilingual model of sentence-transformers"
 
 
@@ -34,3 +42,29 @@ def about_stems(index: QuestionIndex) -> list[str]:
         f"Its words are stemmed as English ones, and the questions look {LANGUAGES[main]}; "
         "made again, the index takes their own stems."
     ]
+
+
+def about_minilm(detector: DuplicateDetector, questions: Sequence[str]) -> list[str]:
+    """A line on what `minilm` would take for an English list that `use` compares."""
+    if detector.encoder.name != USE or not questions:
+        return []
+    if not list_languages(questions).is_english:
+        return []
+    minutes = round(TIMES_USE * _seconds(detector, questions) / 60)
+    takes = "less than a minute"
+    if minutes:
+        takes = "about a minute" if minutes == 1 else f"about {minutes:,} minutes"
+    line = f"In English --model {MINILM} finds more, and takes {takes} here."
+    if importlib.util.find_spec(MINILM_PACKAGE) is None:
+        line = f"{line} To get it: {GET_MINILM}"
+    return [line]
+
+
+def _seconds(detector: DuplicateDetector, questions: Sequence[str]) -> float:
+    """How long a list takes on all cores, by a sample on one."""
+    sample = [questions[at] for at in spread(len(questions), TIMED)]
+    detector.encode(sample[:1])  # The first time takes longer.
+    begun = time.perf_counter()
+    detector.encode(sample)
+    seconds = time.perf_counter() - begun
+    return seconds * len(questions) / len(sample) / (os.cpu_count() or 1)

