@@ -840,7 +840,7 @@ score.mark  # of 10
 # %% [markdown]
 # One number says little. The cosines themselves show what the model does with the two kinds of pairs:
 
-# %% alt="Two panels of histograms of the cosine. Above, as shares of each class: the duplicates gather between 0.7 and 1, the other pairs are spread evenly from -0.3 to 1. Below, as numbers of pairs: right of the threshold 0.7 every bar has more duplicates than others, but never three times as many."
+# %% alt="Two panels of histograms of the cosine. Above, as shares of each class: the duplicates gather between 0.7 and 1, the other pairs are spread evenly from -0.3 to 1. Below, as numbers of pairs: right of the threshold 0.7 every bar has more duplicates than others, but never four times as many."
 need(data_generator, Siamese, TripletLossFn, train_model)
 cosines = siamese.pair_scores(test_Q1, test_Q2, trained_model, vocab)
 plot_scores(cosines, y_test, threshold=0.7)
@@ -1041,8 +1041,8 @@ for i in np.flatnonzero(y_test)[:3]:
 # %% [markdown] answer="threshold" points=3
 # Up: a wrong merge is a pair of the other kind above the threshold. In the lower panel, which counts pairs, the others to the right of the
 # threshold cost ten each, and the duplicates to its left one each. Moving the threshold up by one bar pays as long as the others in that
-# bar, times ten, are more than its duplicates. In no bar are the duplicates ten times as many as the others, not even three times: so the
-# threshold goes up to the end, and merging nothing by itself is cheapest. The model should only *propose* merges. (With a cost of one to
+# bar, times ten, are more than its duplicates. In no bar are the duplicates ten times as many as the others, at most about three times: so
+# the threshold goes up to the end, and merging nothing by itself is cheapest. The model should only *propose* merges. (With a cost of one to
 # one the best place is where both bars are equally high, near 0.7.) The accuracy counts both mistakes alike: it falls from there on, to
 # that of always saying no.
 #
