@@ -36,6 +36,7 @@ from siamese.cli.output import (
 from siamese.cli.reading import load_model, no_labels, opened, too_long
 from siamese.errors import ArgumentError
 from siamese.groups.grouping import renamed, table_names
+from siamese.groups.within import keys_of, rows_by_key
 from siamese.model.decision import Questions, ReadTexts
 from siamese.model.detector import DuplicateDetector, judged
 from siamese.model.explain import explain
@@ -264,6 +265,7 @@ class Match(CommandOptions):
     ] = None
     threshold: shared.Threshold = None
     k: Annotated[int, option("-k", help="matches of each question [%(default)s]")] = 1
+    within: shared.Within = None
     model: shared.Model = None
     read: ListReading
     table: TableOptions
@@ -318,15 +320,55 @@ def _matched_with(other: str, options: Match) -> Matches:
         note(*reading.about_columns(index, new))
         note(*too_long(source.detector, new.compared))
         note(*about_languages(source.detector, new.compared))
-        hits = index.search(
-            new.compared, options.k, mode="vectors", threshold=options.threshold
-        )
+        if options.within:
+            hits = _hits_within(index, new, options)
+        else:
+            hits = index.search(
+                new.compared, options.k, mode="vectors", threshold=options.threshold
+            )
         stored = list(index.column_names)
     names = [*stored, *(name for best in hits for hit in best for name in hit.columns)]
     columns = new.columns or [{}] * len(hits)
     rows = map(Matched, new.ids, new.questions, columns, hits)
     facts = threshold_facts(source.detector, options.threshold)
     return Matches(list(rows), names, facts, new.report.delimiter)
+
+
+def _hits_within(index: Any, new: Any, options: Match) -> list[list[Any]]:
+    """For each question of a list the most similar ones of an index, of equal values of some columns."""
+    from siamese.index import Hit
+
+    k = whole_number(options.k, "k", 1)
+    entries, vectors, detector, *_ = index.snapshot()
+    columns = new.columns or [{}] * len(new.questions)
+    asked = [
+        {"question": question, "columns": own}
+        for question, own in zip(new.questions, columns)
+    ]
+    names = options.within or ()
+    known = rows_by_key(keys_of(entries, names))
+    queries = detector.encode(new.compared)
+    texts = [entry["question"] for entry in entries]
+    known_questions = Questions(ReadTexts(detector.encoder, texts), vectors)
+    asked_questions = Questions(ReadTexts(detector.encoder, new.compared), queries)
+    hits: list[list[Any]] = [[] for _ in asked]
+    for key, rows in rows_by_key(keys_of(asked, names)).items():
+        own = known.get(key, rows[:0])
+        own = own[vectors[own].any(axis=1)]
+        asking = rows[queries[rows].any(axis=1)]
+        places, _ = top_k(vectors[own], queries[asking], k)
+        for at, best in zip(asking.tolist(), own[places]):
+            verdicts = judged(
+                detector,
+                known_questions.rows(best),
+                asked_questions.rows(np.full(len(best), at)),
+                options.threshold,
+            )
+            for row, answer in zip(best.tolist(), verdicts):
+                found = entries[row]
+                hit = Hit(found["id"], found["question"], *answer, found["columns"])
+                hits[at].append(hit)
+    return hits
 
 
 def _matched_alone(options: Match) -> Matches:
@@ -345,9 +387,11 @@ def _matched_alone(options: Match) -> Matches:
         stored = list(index.column_names)
 
     # A question without words is no neighbour, and the nearest of each is itself.
-    worded = np.flatnonzero(vectors.any(axis=1))
-    places, _ = top_k(vectors[worded], vectors[worded], k + 1)
-    nearest = dict(zip(worded.tolist(), worded[places].tolist()))
+    nearest: dict[int, list[int]] = {}
+    for part in rows_by_key(keys_of(entries, options.within or ())).values():
+        worded = part[vectors[part].any(axis=1)]
+        places, _ = top_k(vectors[worded], vectors[worded], k + 1)
+        nearest |= zip(worded.tolist(), worded[places].tolist())
     texts = [entry["question"] for entry in entries]
     questions = Questions(ReadTexts(detector.encoder, texts), vectors)
     rows = []

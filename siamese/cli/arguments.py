@@ -202,6 +202,14 @@ Threshold = Annotated[
     float | None, option(type=cosine, metavar="NUMBER", help=THRESHOLD_HELP)
 ]
 
+WITHIN_HELP = (
+    "compare questions of equal values of this column only; may be repeated, and `language` is told "
+    "by the texts"
+)
+Within = Annotated[
+    list[str] | None, option(action="append", metavar="COLUMN", help=WITHIN_HELP)
+]
+
 # ---- Reading ----
 
 BAD_HELP = (

@@ -44,6 +44,7 @@ from siamese.groups.grouping import (
 )
 from siamese.groups.linkage import strongest_pairs
 from siamese.groups.local import local_means, ranking_weight, scaled
+from siamese.groups.within import Part, grouped_within, keys_of, rows_by_key, together
 from siamese.index.list_pairs import ListPairs
 from siamese.model.decision import Questions, ReadTexts
 from siamese.model.explain import differences
@@ -55,6 +56,7 @@ PAIR_COLUMNS = ("id1", "question1", "id2", "question2", "similarity")
 WIDTH = 70  # characters of a question that are shown
 SHOWN = 10  # pairs outside the groups that are printed; --json has more
 MOST_PAIRS = 500_000  # that are written; more would take minutes
+MOST_BELOW = 50  # pairs outside the groups of all parts
 NAMED = 3  # questions without a known word that a note names
 KEEP_HELP = (
     "the question to keep: central, first, longest, COLUMN=min or COLUMN=max [central]"
@@ -82,6 +84,7 @@ class Duplicates(CommandOptions):
             one_of=TABLE,
         ),
     ] = False
+    within: shared.Within = None
     model: shared.Model = None
     read: ListReading
     table: TableOptions
@@ -99,6 +102,8 @@ def duplicates(options: Duplicates) -> Result:
     is_list = reading.kind_of_target(path) == "questions"
     if options.pairs or options.differences:
         refuse_flags("duplicates", "pairs", options)
+    if options.within:
+        refuse_flags("duplicates", "within", options)
     refuse_flags("duplicates", "a list" if is_list else "an index", options, path)
     with opened(path, options.model, options.read) as source:
         note_each(source.notes())
@@ -158,46 +163,70 @@ class FoundPairs:
     count: int  # of all pairs above the threshold
 
 
+# What puts a row of the table in its place: the score and both places in the list.
+ScoredRow = tuple[float, int, int, dict[str, Any]]
+
+
 def _pair_table(index: Any, options: Duplicates, delimiter: str) -> Result:
     """All pairs above a threshold, the most similar first; or those that differ in more than words."""
     entries, vectors, detector, *_ = index.snapshot()
-    size = len(entries)
+    parts = rows_by_key(keys_of(entries, options.within or ())).values()
+    found_in = []
+    scored: list[ScoredRow] = []
+    for part in parts or [np.zeros(0, np.int64)]:
+        found, own = _pairs_among(entries, vectors, part, detector, options)
+        found_in.append(found)
+        scored += own
+    scored.sort(key=lambda own: (-own[0], *own[1:3]))
+    rows = [row for *_, row in scored]
+    facts = threshold_facts(detector, options.threshold)
+    facts |= {
+        "threshold": found_in[0].threshold,
+        "questions": len(entries),
+        "pairs": len(rows),
+        "measure": detector.decision.measure,
+        "weight": max(found.weight for found in found_in),
+    }
+    columns = [*PAIR_COLUMNS]
+    columns += sorted({found.score for found in found_in if found.score})
+    columns += ["differs"] if options.differences else []
+    return table_result(options.table, rows, columns, facts, delimiter=delimiter)
+
+
+def _pairs_among(
+    entries: list[dict],
+    vectors: np.ndarray,
+    rows: np.ndarray,
+    detector: Any,
+    options: Duplicates,
+) -> tuple[FoundPairs, list[ScoredRow]]:
+    """The pairs above the threshold among some questions of a list, as rows of the table."""
     if options.differences:
         # Equal texts differ in nothing: the first of them stands for all.
-        some = np.unique(first_places([entry["question"] for entry in entries], str))
-        entries = [entries[at] for at in some]
-        vectors = vectors[some]
-    texts = [entry["question"] for entry in entries]
-    questions = Questions(ReadTexts(detector.encoder, texts), vectors)
+        texts = [entries[row]["question"] for row in rows.tolist()]
+        rows = rows[np.unique(first_places(texts, str))]
+    texts = [entries[row]["question"] for row in rows.tolist()]
+    questions = Questions(ReadTexts(detector.encoder, texts), vectors[rows])
     found = _found_pairs(detector, questions, options)
     shown = len(found.first)
     if shown < found.count:
         note(
             f"There are too many pairs: only the {shown:,} most similar are looked at."
         )
-
-    rows = []
-    for at in np.lexsort((found.second, found.first, -found.scores.round(6))):
-        ends = int(found.first[at]), int(found.second[at])
+    first = rows[found.first]
+    second = rows[found.second]
+    scores = found.scores.round(6)
+    scored: list[ScoredRow] = []
+    for at in range(shown):
+        ends = int(first[at]), int(second[at])
         row = _pair(entries, ends, float(found.cosines[at]))
         if found.score:
             row[found.score] = float(found.scores[at])
         if options.differences:
             row["differs"] = "; ".join(differences(row["question1"], row["question2"]))
         if options.pairs or row["differs"]:
-            rows.append(row)
-    facts = threshold_facts(detector, options.threshold)
-    facts |= {
-        "threshold": found.threshold,
-        "questions": size,
-        "pairs": len(rows),
-        "measure": detector.decision.measure,
-        "weight": found.weight,
-    }
-    columns = [*PAIR_COLUMNS]
-    columns += [found.score] if found.score else []
-    columns += ["differs"] if options.differences else []
-    return table_result(options.table, rows, columns, facts, delimiter=delimiter)
+            scored.append((float(scores[at]), *ends, row))
+    return found, scored
 
 
 def _found_pairs(
@@ -262,7 +291,14 @@ def _pair(entries: list[dict], ends: tuple[int, int], cosine: float) -> dict[str
 
 def _group_table(index: Any, options: Duplicates, delimiter: str) -> Result:
     """The groups of an index, what they are, and where their threshold is a default what lies below."""
-    shot = index.grouped(options.threshold, regroup=options.regroup)
+    if options.within:
+        whole = index.snapshot()
+        keys = keys_of(whole.entries, options.within)
+        parts = grouped_within(whole, index.answers(), keys, options.threshold)
+        shot = together(whole, parts)
+    else:
+        shot = index.grouped(options.threshold, regroup=options.regroup)
+        parts = [Part(np.arange(len(shot.entries)), shot)]
     rows = list(group_rows(shot, options.keep or "central"))
     note(*_unknown_line(shot))
     facts = threshold_facts(shot.detector, options.threshold)
@@ -286,7 +322,7 @@ def _group_table(index: Any, options: Duplicates, delimiter: str) -> Result:
     summary = _summary(shot, facts)
     after = ""
     if facts["threshold_from"] == "default":
-        after, found = _below(shot, options)
+        after, found = _below(parts, options)
         facts |= found
     # The header is the same where there is no group.
     columns = [*GROUP_COLUMNS, *group_columns(shot.entries).values()]
@@ -328,16 +364,20 @@ def _summary(shot: Any, facts: Facts) -> str:
     )
 
 
-def _below(shot: Any, options: Duplicates) -> tuple[str, Facts]:
+def _below(parts: Sequence[Part], options: Duplicates) -> tuple[str, Facts]:
     """What lies below a threshold without labels: the next pairs, counts, and the way to labels."""
-    above = pairs_above(shot.vectors)
+    shots = [part.shot for part in parts]
+    above = sum((pairs_above(shot.vectors) for shot in shots), np.zeros(len(CUTS)))
     counts = {f"{CUTS[at]:g}": round(above[at]) for at in (40, 30, 20, 10, 0)}
     rows = [
         _pair(shot.entries, (one, two), cosine)
+        for shot in shots
         for one, two, cosine in below_threshold(shot)
     ]
+    if len(shots) > 1:
+        rows = sorted(rows, key=lambda row: -row["similarity"])[:MOST_BELOW]
     lines = []
-    if rows and ranking_weight(shot.detector, shot.vectors):
+    if rows and any(ranking_weight(shot.detector, shot.vectors) for shot in shots):
         lines.append(
             "Pairs outside the groups, each question once; those that are close to many come last:"
         )

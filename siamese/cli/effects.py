@@ -48,6 +48,12 @@ TABLE = (
         ("regroup",),
         "--pairs and --differences make no groups",
     ),
+    NoEffect(
+        "duplicates",
+        "within",
+        ("regroup",),
+        "The groups within equal values are made each time",
+    ),
     NoEffect("serve", "an index", (*ROWS, *OF_LIST), IS_INDEX),
     NoEffect("serve", "anything", ("json",), SERVER),
     NoEffect(
