@@ -22,6 +22,7 @@ from siamese.errors import CheckpointError
 from siamese.evaluation.calibration import Calibration, logistic
 from siamese.evaluation.metrics import check_scores
 from siamese.evaluation.thresholds import SLOPE, fit_threshold
+from siamese.model.near_misses import NearMissCheck
 from siamese.nn.nearest import EQUAL, cosines_with
 
 LEFT_OUT = (
@@ -125,6 +126,36 @@ class ByCosine(NamedTuple):
         return Rule(threshold)
 
 
+class ByCheckedCosine(NamedTuple):
+    """The cosine less the penalty of the near-miss check decides."""
+
+    calibration: Calibration | None
+    check: NearMissCheck
+    measure: str = "cosine"
+
+    def scores(self, one: Questions, two: Questions) -> np.ndarray:
+        """Their cosines less the penalties, float32 [n]."""
+        cosines = cosines_with(one.vectors, two.vectors)
+        return cosines - self.check.penalty(list(one.texts), list(two.texts), cosines)
+
+    def probabilities(self, scores: np.ndarray) -> np.ndarray | None:
+        """Those of the calibration, float64 [n]."""
+        return None if self.calibration is None else self.calibration(scores)
+
+    def rule(self, threshold: float, questions: Questions) -> Rule:
+        """The mean cosine less the largest penalty of a pair."""
+        vectors = questions.vectors
+
+        def penalties(i: np.ndarray, j: np.ndarray) -> np.ndarray:
+            texts = [questions.texts[row] for row in i.tolist()]
+            others = [questions.texts[row] for row in j.tolist()]
+            return self.check.penalty(
+                texts, others, cosines_with(vectors[i], vectors[j])
+            )
+
+        return Rule(threshold, penalties)
+
+
 class ByParts(NamedTuple):
     """The probability by a curve of the parts' cosines decides."""
 
@@ -159,11 +190,15 @@ class ByParts(NamedTuple):
 
 
 def decision_of(
-    calibration: Calibration | PartsCurve | None, encoder: Encoder
+    calibration: Calibration | PartsCurve | None,
+    encoder: Encoder,
+    check: NearMissCheck | None = None,
 ) -> Decision:
-    """The decision of a model: by a curve of its encoder's parts where it has one."""
+    """The decision of a model: by a curve of its encoder's parts where it has one, which takes no check."""
     if isinstance(calibration, PartsCurve):
         return ByParts(calibration, encoder)
+    if check is not None:
+        return ByCheckedCosine(calibration, check)
     return ByCosine(calibration)
 
 

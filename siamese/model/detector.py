@@ -26,6 +26,7 @@ from siamese.model.decision import (
     decision_of,
     part_cosines,
 )
+from siamese.model.near_misses import NearMissCheck
 from siamese.nn.nearest import EQUAL, cosines_with
 from siamese.system.arguments import as_number, whole_number
 from siamese.system.progress import progress_bar
@@ -48,6 +49,7 @@ class DuplicateDetector:
       calibration: a curve that turns a cosine, or the cosines of the encoder's parts, into a probability;
         None for a model without one.
       card: what the model was trained on, its figures and versions; JSON values.
+      check: the near-miss check, see `with_check`; None without one.
     """
 
     def __init__(
@@ -57,11 +59,13 @@ class DuplicateDetector:
         threshold: float = COURSE_THRESHOLD,
         calibration: Any = None,
         card: dict[str, Any] | None = None,
+        check: NearMissCheck | None = None,
     ):
         self.encoder = find_encoder(encoder)
         self.threshold = as_number(threshold, "threshold")
         self.calibration = calibration
-        self.decision = decision_of(calibration, self.encoder)
+        self.check = check
+        self.decision = decision_of(calibration, self.encoder, check)
         self.card = dict(card or {})
         # Where the threshold comes from: 'labels', 'default' (no labels at all), or 'model'.
         self.threshold_from = str(self.card.get("threshold_from", "model"))
@@ -135,6 +139,35 @@ class DuplicateDetector:
             threshold=threshold,
             calibration=calibration_of(fit.get("calibration")),
             card={**self.card, "threshold_fit": dict(fit), "threshold_from": source},
+            check=model_file.check_of(fit["ignore"]) if "ignore" in fit else self.check,
+        )
+
+    def with_check(self, check: NearMissCheck | None) -> DuplicateDetector:
+        """The same model with a near-miss check, or without one.
+
+        It takes its penalty off the cosine of two questions that share most words and
+        differ in a number, a name, a negation or the like; what is left decides, in
+        groups, too. Order and `similarity` stay the cosine's. ArgumentError for a model
+        that decides by a curve of its parts.
+
+        Example:
+          >>> detector = DuplicateDetector.pretrained()
+          >>> pair = "How do I convert CSV to JSON?", "How do I convert JSON to CSV?"
+          >>> detector.predict(*pair)
+          True
+          >>> detector.with_check(NearMissCheck.shipped()).predict(*pair)
+          False
+        """
+        if check is not None and isinstance(self.decision, ByParts):
+            raise ArgumentError(
+                "The near-miss check is for models that decide by a cosine; this one has a curve of parts."
+            )
+        return DuplicateDetector(
+            self.encoder,
+            threshold=self.threshold,
+            calibration=self.calibration,
+            card=self.card,
+            check=check,
         )
 
     # ---- Saving ----

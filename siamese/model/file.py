@@ -23,6 +23,7 @@ from siamese.encoders import is_encoder_name
 from siamese.encoders.protocol import checksum
 from siamese.encoders.tree import encoder_of, tree_of
 from siamese.errors import CheckpointError, DataError
+from siamese.model.near_misses import NearMissCheck
 from siamese.system.files import explained, open_atomically
 
 if TYPE_CHECKING:
@@ -117,6 +118,7 @@ def read_model(path: str | os.PathLike) -> DuplicateDetector:
             threshold=facts["threshold"],
             calibration=calibration_of(facts["calibration"]),
             card=dict(facts["card"]),
+            check=check_of(facts.get("ignore")),
         )
     except DataError:  # of the encoder's files
         raise
@@ -131,7 +133,13 @@ def fit_of(detector: DuplicateDetector) -> dict[str, Any]:
         "threshold": detector.threshold,
         "calibration": None if calibration is None else asdict(calibration),
         "threshold_from": detector.threshold_from,
+        "ignore": None if detector.check is None else list(detector.check.ignore),
     }
+
+
+def check_of(ignore: list[str] | None) -> NearMissCheck | None:
+    """The shipped check that ignores some kinds; None of None."""
+    return None if ignore is None else NearMissCheck.shipped(ignore)
 
 
 def model_path(path: str | os.PathLike) -> Path:

@@ -12,7 +12,13 @@ import pytest
 from refusals import refuses
 
 import siamese.corpus
-from siamese import ArgumentError, DuplicateDetector, QuestionPairs, embedded_corpus
+from siamese import (
+    ArgumentError,
+    DuplicateDetector,
+    QuestionIndex,
+    QuestionPairs,
+    embedded_corpus,
+)
 from siamese.corpus import handwritten_questions
 from siamese.model import near_misses
 from siamese.model.explain import differences
@@ -208,3 +214,44 @@ def test_what_measures_is_not_trained_on(monkeypatch):
     assert len(data["x"]) == len(data["y"]) > len(pairs)
     assert not texts_by_hand() & {*encoded}
     assert all({"Bonn", "Oslo"} & {*text.split()} or "dog" in text for text in encoded)
+
+
+TRAIN = (
+    "How do I get from Bonn to Oslo by train?",
+    "What is the way to get from Bonn to Oslo by train?",
+    "How do I get from Oslo to Bonn by train?",
+)
+
+
+def test_a_detector_with_the_check_refuses_and_its_similarity_stays():
+    use = DuplicateDetector.pretrained()
+    checked = use.with_check(CHECK)
+    one, same, near = TRAIN
+    assert checked.predict([one, one], [same, near]).tolist() == [True, False]
+    assert use.predict([one, one], [same, near]).tolist() == [True, True]
+    assert checked.similarity(one, near) == use.similarity(one, near)
+    assert checked.with_check(None).predict(one, near)
+
+
+def test_a_near_miss_of_one_paraphrase_stays_out_of_their_group():
+    checked = DuplicateDetector.pretrained().with_check(CHECK)
+    index = QuestionIndex.build(checked, TRAIN)
+    for threshold in np.arange(0.5, 0.95, 0.05):
+        groups = index.grouped(float(threshold), regroup=True).groups
+        together = [{member.row for member in group} for group in groups]
+        assert together in ([{0, 1}], []), threshold
+    assert [
+        {m.row for m in group} for group in index.grouped(0.7, regroup=True).groups
+    ] == [{0, 1}]
+
+
+def test_a_saved_model_and_an_index_keep_the_check_and_what_it_ignores(tmp_path):
+    checked = DuplicateDetector.pretrained().with_check(CHECK)
+    lenient = checked.with_check(NearMissCheck.shipped(ignore=["direction"]))
+    for detector, is_duplicate in ((checked, False), (lenient, True)):
+        model = detector.save(tmp_path / "model", overwrite=True)
+        assert DuplicateDetector.load(model).predict(TRAIN[0], TRAIN[2]) == is_duplicate
+        path = tmp_path / f"{is_duplicate}.db"
+        QuestionIndex.build(detector, TRAIN, path=path).close()
+        with QuestionIndex.open(path) as index:
+            assert index.detector.predict(TRAIN[0], TRAIN[2]) == is_duplicate
