@@ -151,7 +151,8 @@ def _claim(folder: Path) -> None:
     """Writes the handwritten questions to a new folder, or a former demo's; ArgumentError for another."""
     with explained(folder, error=ArgumentError):
         folder.mkdir(parents=True, exist_ok=True)
-        file, text = folder / FILE, HANDWRITTEN.read_text("utf-8")
+        file = folder / FILE
+        text = HANDWRITTEN.read_text("utf-8")
         is_ours = file.exists() and file.read_bytes() == text.encode()
         if any(folder.iterdir()) and not is_ours:
             raise ArgumentError(
