@@ -349,9 +349,9 @@ def _train_ensemble(plan: Plan, of_lstm: TrainConfig, parts: Parts) -> Any:
     of_head = TrainConfig.preset("head", **changes)
     head = _trained(plan, of_head, parts, "head", f"{plan.output}/head")
     lstm = _trained(plan, of_lstm, parts, "ensemble", f"{plan.output}/lstm")
-    model = head.save(write=False)
+    model = head.model()
     held_out = head.data.held_out
-    both, gain = with_lstm(model, lstm.save(write=False), held_out)
+    both, gain = with_lstm(model, lstm.model(), held_out)
     verdict = "is left out of"
     if gain > 0:
         model = both

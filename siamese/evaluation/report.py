@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,11 +50,14 @@ class Evaluation:
         measure: str = "cosine",  # what the scores are, or 'probability'
         # name and scores, float [n], of an encoder without training
         encoder: tuple[str, ArrayLike] | None = None,
+        # the model's threshold and calibration as plain values, and where they are from
+        fit: Mapping[str, Any] | None = None,
     ):
         check_pairs(question1, np.asarray(labels), "question1", "labels")
         self.scores, self.labels = check_scores(scores, labels)  # float64, bool
         self.threshold_from = threshold_from
         self.measure = measure
+        self.fit = fit
         self.metrics = evaluate_scores(scores, labels, threshold)
         # Name -> `Metrics`; their thresholds are chosen on these pairs.
         self.baselines = {}

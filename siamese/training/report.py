@@ -60,6 +60,7 @@ def measure(
         probabilities=detector.decision.probabilities(scores) if is_fitted else None,
         measure=detector.decision.measure,
         encoder=encoder,
+        fit=fit,
     )
     return report, detector
 

@@ -28,6 +28,7 @@ from siamese.encoders.protocol import BaseEncoder
 from siamese.errors import ArgumentError, CheckpointError
 from siamese.evaluation.report import Evaluation
 from siamese.evaluation.thresholds import COURSE_THRESHOLD
+from siamese.model.decision import calibration_of
 from siamese.model.detector import DuplicateDetector
 from siamese.model.file import MODEL_NAME, read_file, write_file
 from siamese.nn.lstm import Dropout, LstmConfig, check_finite, init
@@ -122,7 +123,6 @@ class Trainer:
         self._summed = 0
         # whether the loss stays on the plateau of equal vectors
         self._collapsed = False
-        self.calibration = None
         self._fingerprint = fingerprint(self.data, init_from)
 
         self._overwrite = overwrite
@@ -396,9 +396,7 @@ class Trainer:
 
         With `beside`, an encoder, its figures stand beside those of an LSTM.
         """
-        model = self.save(write=False)
-        report, model = measure(model, self.data.held_out, test, beside)
-        self.calibration = model.calibration
+        report, _ = measure(self.model(), self.data.held_out, test, beside)
         return report
 
     def _trained(self) -> BaseEncoder:
@@ -410,31 +408,40 @@ class Trainer:
             pieces = Pieces.of(self.init_from.encoder)
         return pieces.with_head(self.weights["head"]).encoder()
 
-    def save(
-        self, report: Evaluation | None = None, *, write: bool = True, **card: Any
-    ) -> DuplicateDetector:
-        """The trained model as a detector, saved in the run's directory where there is one and `write`.
-
-        The report sets the threshold and goes into the card, with more JSON values in
-        `card`.
-        """
-        detector = DuplicateDetector(
-            self._trained(),
-            threshold=report.metrics.threshold if report else COURSE_THRESHOLD,
-            calibration=self.calibration,
-            card={
-                "config": dataclasses.asdict(self.config),
-                "training_pairs": len(self.data.train[0]),
-                "steps": self.step,
-                "figures": report.to_dict() if report else {},
-                "threshold_from": "model" if report and self.calibration else "default",
-                "versions": {
-                    name: importlib.metadata.version(name) for name in _PACKAGES
-                },
-                **card,
-            },
+    def model(self) -> DuplicateDetector:
+        """The model as it is trained so far, with the course's threshold, without calibration."""
+        versions = {name: importlib.metadata.version(name) for name in _PACKAGES}
+        card = {
+            "config": dataclasses.asdict(self.config),
+            "training_pairs": len(self.data.train[0]),
+            "steps": self.step,
+            "figures": {},
+            "threshold_from": "default",
+            "versions": versions,
+        }
+        return DuplicateDetector(
+            self._trained(), threshold=COURSE_THRESHOLD, calibration=None, card=card
         )
-        if self.output_dir is not None and write:
+
+    def save(self, report: Evaluation | None = None, **card: Any) -> DuplicateDetector:
+        """The trained model, saved in the run's directory where there is one.
+
+        A report of `evaluate` sets threshold and calibration and goes into the card,
+        with more JSON values in `card`.
+        """
+        detector = self.model()
+        if report is not None and report.fit is not None:
+            facts = {**detector.card, "figures": report.to_dict()}
+            if report.fit["calibration"]:
+                facts["threshold_from"] = "model"
+            detector = DuplicateDetector(
+                detector.encoder,
+                threshold=report.fit["threshold"],
+                calibration=calibration_of(report.fit["calibration"]),
+                card=facts,
+            )
+        detector.card.update(card)
+        if self.output_dir is not None:
             with lock_run(self.output_dir):
                 self._check_directory()
                 detector.save(
