@@ -452,3 +452,14 @@ def test_of_punkt_and_others_the_others_are_downloaded(downloads):
 )
 def test_other_downloads_are_nltks(downloads, own, args, options):
     assert own.download(*args, **options) == "downloaded"
+
+
+def test_nltk_that_is_imported_after_siamese_finds_its_model():
+    code = """
+        import siamese.course
+        import nltk
+        nltk.data.path.clear()
+        assert nltk.download("punkt") is True
+        print(nltk.word_tokenize("How far is it?"))
+    """
+    assert output_of(code).splitlines()[-1] == str(["How", "far", "is", "it", "?"])
