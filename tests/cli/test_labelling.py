@@ -461,9 +461,8 @@ def test_what_thirty_answers_are_worth_on_the_handwritten_questions(
     monkeypatch.setattr("siamese.cli.asking._ask", answer)
     out = run("threshold", "q.txt", "--label", "30")[1]
     after = found()  # It fits the same threshold to the same answers.
-    answers = read_pairs(
-        "q.txt.answers.csv"
-    )  # They bind the groups, on both sides of the cut.
+    # They bind the groups, on both sides of the cut.
+    answers = read_pairs("q.txt.answers.csv")
     yours = answers.is_duplicate.sum()
     assert [len(after), len(after & true), yours] == [193, 95, 10]
     assert (

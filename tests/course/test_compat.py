@@ -370,9 +370,8 @@ SENTENCES = ["Mr. Smith can't go.", "Why?", "It costs $3.50!"]
 
 @pytest.fixture
 def no_data(monkeypatch):
-    provide_punkt(
-        nltk
-    )  # as `import siamese.course` does where NLTK is imported above it
+    # As `import siamese.course` does where NLTK is imported above it.
+    provide_punkt(nltk)
     monkeypatch.setattr(nltk.data, "path", [])
     nltk.tokenize._get_punkt_tokenizer.cache_clear()
     yield

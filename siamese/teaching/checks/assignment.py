@@ -300,9 +300,8 @@ def _answer(
         sides = _sides(questions)
         return vectors or tuple(_word_counts(side, pad) for side in sides)
 
-    if (
-        "nltk" in sys.modules
-    ):  # A hand-in may call nltk.word_tokenize, as the course does.
+    # A hand-in may call nltk.word_tokenize, as the course does.
+    if "nltk" in sys.modules:
         provide_punkt(sys.modules["nltk"])
     log: list[tuple] = []
     words = {**_IDS, "<PAD>": pad}
