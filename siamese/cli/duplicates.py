@@ -229,20 +229,25 @@ def _pairs_among(
     return found, scored
 
 
+def _ranking(
+    detector: Any, vectors: np.ndarray, options: Duplicates
+) -> tuple[float, float, np.ndarray | None]:
+    """The threshold, the weight of local scaling, and what it takes off the cosines of each row."""
+    weight = ranking_weight(detector, vectors) if options.pairs else 0.0
+    if options.threshold is not None:
+        return options.threshold, weight, None
+    if not options.pairs or not detector.list_cut[1]:
+        return detector.threshold, weight, None
+    # Answers have fitted a threshold on the scaled cosines.
+    return detector.list_cut[0], weight, local_means(vectors) * np.float32(weight / 2)
+
+
 def _found_pairs(
     detector: Any, questions: Questions, options: Duplicates
 ) -> FoundPairs:
     """The pairs above the threshold, in the order of local scaling."""
     vectors = questions.vectors
-    threshold = options.threshold
-    if threshold is None:
-        threshold = detector.threshold
-    weight = ranking_weight(detector, vectors) if options.pairs else 0.0
-    shifts = None
-    if options.pairs and options.threshold is None and detector.list_cut[1]:
-        # Answers have fitted a threshold on the scaled cosines.
-        threshold = detector.list_cut[0]
-        shifts = local_means(vectors) * np.float32(weight / 2)
+    threshold, weight, shifts = _ranking(detector, vectors, options)
     cut = min(threshold, EQUAL)
     decision = detector.decision
     rule = decision.rule(cut, questions)

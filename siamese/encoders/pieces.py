@@ -95,7 +95,8 @@ class Pieces:
         # starts, that one's id.
         best = [(0.0, 0, UNKNOWN), *[(-np.inf, 0, UNKNOWN)] * len(text)]
         for start in range(len(text)):
-            before, single = best[start][0], False
+            before = best[start][0]
+            single = False
             for end in range(start + 1, min(start + self.longest, len(text)) + 1):
                 number = self._ids.get(text[start:end])
                 if number is None:
@@ -107,7 +108,8 @@ class Pieces:
             score = before + self._unknown_score
             if not single and score > best[start + 1][0]:
                 best[start + 1] = score, start, UNKNOWN
-        ids, end = [], len(text)
+        ids = []
+        end = len(text)
         while end:
             _, start, number = best[end]
             ids += [number] * (1 if number else end - start)

@@ -338,7 +338,8 @@ def fit_parts(
     from sklearn.preprocessing import StandardScaler
 
     x = with_products(part_cosines)
-    scaler, regression = StandardScaler(), LogisticRegression(C=10, max_iter=5000)
+    scaler = StandardScaler()
+    regression = LogisticRegression(C=10, max_iter=5000)
     make_pipeline(scaler, regression).fit(x, labels)
     weights = regression.coef_[0] / scaler.scale_
     intercept = float(regression.intercept_[0] - weights @ scaler.mean_)

@@ -226,7 +226,8 @@ class DuplicateDetector:
         sizes = list(map(len, distinct))
         most = self.encoder.at_once * (os.cpu_count() or 1)
         if batch_size is not None:
-            sizes, most = [1] * len(distinct), whole_number(batch_size, "batch_size", 1)
+            sizes = [1] * len(distinct)
+            most = whole_number(batch_size, "batch_size", 1)
         vectors = np.empty((len(distinct), self.encoder.size), np.float32)
         parts = list(runs(sizes, most))
         bar: Any = nullcontext()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import resources
 from typing import NamedTuple
 
@@ -164,9 +164,12 @@ class _Words:
 
     def unit(self, word: str) -> _Unit:
         """The unit of a word without digits."""
-        key, kinds, weight = self.key(word), 0, 1.0
+        key = self.key(word)
+        kinds = 0
+        weight = 1.0
         if key in self.language.little:
-            kinds, weight = _SMALL, LITTLE
+            kinds = _SMALL
+            weight = LITTLE
         if key in self._dates:
             kinds |= _DATE
         if key in self._scopes and not kinds & _DATE:
@@ -206,7 +209,8 @@ class _Reader:
             units = self._with_units(units)
         passive = self._is_passive(units)
         self._order_joined(units)
-        heads, last = [], ""
+        heads = []
+        last = ""
         for unit in units:
             heads.append(last)
             if unit.shown not in self.words.language.determiners:
@@ -218,7 +222,8 @@ class _Reader:
         units: list[_Unit] = []
         negations: list[str] = []
         commas: list[int] = []
-        at, question = 0, ""
+        at = 0
+        question = ""
         named = None  # whether a capital says something, once there is one
         starts = True  # of a sentence
         for match in _PIECE.finditer(text):
@@ -433,9 +438,11 @@ class _Reader:
                 after = place + 1
                 if shown[after] in language.determiners and after + 1 < len(units):
                     after += 1
-                one, two = units[place - 1], units[after]
+                one = units[place - 1]
+                two = units[after]
                 if one.key > two.key and not (one.kinds | two.kinds) & _SMALL:
-                    units[place - 1], units[after] = two, one
+                    units[place - 1] = two
+                    units[after] = one
 
 
 @functools.cache
@@ -476,9 +483,8 @@ class _Arrays(NamedTuple):
     """Texts as arrays of units; one text's units lie between two of `starts`."""
 
     starts: np.ndarray  # int64 [texts + 1]
-    keys: (
-        np.ndarray
-    )  # int64 [units]: _TIMES * the number of its key + how often it came before
+    # int64 [units]: _TIMES * the number of its key + how often it came before
+    keys: np.ndarray
     heads: np.ndarray  # int64 [units]
     kinds: np.ndarray  # int16 [units]
     weights: np.ndarray  # float32 [units]
@@ -491,6 +497,10 @@ class _Arrays(NamedTuple):
     questions: np.ndarray  # int16 [texts], the number of a kind of question word
     passive: np.ndarray  # bool [texts]
 
+    def has(self, at: np.ndarray, kinds: int) -> np.ndarray:
+        """Whether units are of one of some kinds, bool [units]."""
+        return (self.kinds[at] & kinds) != 0
+
 
 # The first two exclude no other kind; "Can I" and "How can I" do not exclude each other.
 _KINDS_OF_QUESTION = ("", "what", "whether", "how to")
@@ -498,18 +508,24 @@ _KINDS_OF_QUESTION = ("", "what", "whether", "how to")
 
 def _exclude(one: np.ndarray, two: np.ndarray) -> np.ndarray:
     """Whether a question of one kind asks something else than one of another kind; by numbers of kinds."""
-    low, high = np.minimum(one, two), np.maximum(one, two)
+    low = np.minimum(one, two)
+    high = np.maximum(one, two)
     return (low > 1) & (low != high) & ((low != 2) | (high != 3))
 
 
 def _arrays(texts: Sequence[str]) -> _Arrays:
+    """The units of all texts, one text after the other, and what is known of each key."""
     read = _english()
-    words = read.words
-    # The units of all texts, one text after the other.
     numbers: dict[str, int] = {}
     names: dict[str, int] = {name: n for n, name in enumerate(_KINDS_OF_QUESTION)}
-    lengths, keys, heads, kinds, weights = [0], [], [], [], []
-    negated, questions, passive = [], [], []
+    lengths = [0]
+    keys = []
+    heads = []
+    kinds = []
+    weights = []
+    negated = []
+    questions = []
+    passive = []
     for text in texts:
         units, before, negations, question, is_passive = read(text)
         seen: dict[int, int] = {}
@@ -527,9 +543,26 @@ def _arrays(texts: Sequence[str]) -> _Arrays:
         negated.append(len(negations) % 2)
         questions.append(names.setdefault(question, len(names)))
         passive.append(is_passive)
-    # What is known of each key.
+    return _Arrays(
+        np.array(lengths),
+        np.array(keys, np.int64),
+        np.array(heads, np.int64),
+        np.array(kinds, np.int16),
+        np.array(weights, np.float32),
+        *_of_keys(read.words, numbers),
+        np.array(negated, np.int8),
+        np.array(questions, np.int16),
+        np.array(passive, bool),
+    )
+
+
+def _of_keys(words: _Words, numbers: dict[str, int]) -> tuple[np.ndarray, ...]:
+    """Of each key: its groups (where they start, which, of which kind), letters, beginning."""
     group_numbers: dict[str, int] = {}
-    group_starts, groups, group_kinds, beginnings = [0], [], [], []
+    group_starts = [0]
+    groups = []
+    group_kinds = []
+    beginnings = []
     begin: dict[str, int] = {}
     for key in numbers:
         for group, kind in words.groups_of(key):
@@ -543,20 +576,12 @@ def _arrays(texts: Sequence[str]) -> _Arrays:
             if key.isalpha() and len(key) > 3
             else -1
         )
-    return _Arrays(
-        np.array(lengths),
-        np.array(keys, np.int64),
-        np.array(heads, np.int64),
-        np.array(kinds, np.int16),
-        np.array(weights, np.float32),
+    return (
         np.array(group_starts, np.int64),
         np.array(groups, np.int64),
         np.array(group_kinds, np.int16),
         np.array([*map(len, numbers)], np.int16),
         np.array(beginnings, np.int64),
-        np.array(negated, np.int8),
-        np.array(questions, np.int16),
-        np.array(passive, bool),
     )
 
 
@@ -618,40 +643,17 @@ def _compare(t: _Arrays, one: np.ndarray, two: np.ndarray, rows: np.ndarray) -> 
         2 * total(pair_a[both_a][is_content[0][both_a]]) / np.maximum(content, 1)
     )
 
+    shared = at_a[both_a]
+    for name, kind in (("numbers_common", _NUMBER), ("names_common", _NAME)):
+        rows[:, _N[name]] = total(pair_a[both_a][t.has(shared, kind)])
+
     # What is left on each side, by kind.
     left = []
     for pairs, at, both in ((pair_a, at_a, both_a), (pair_b, at_b, both_b)):
         rest = np.ones(len(at), bool)
         rest[both] = False
         left.append((pairs[rest], at[rest]))
-
-    def has(at: np.ndarray, kinds: int) -> np.ndarray:
-        return (t.kinds[at] & kinds) != 0
-
-    def counts(choose) -> tuple[np.ndarray, np.ndarray]:
-        found = [total(pairs[choose(at)]) for pairs, at in left]
-        return np.minimum(*found), np.abs(found[0] - found[1])
-
-    special = _NUMBER | _DATE | _NAME | _SCOPE | _SMALL
-    for name, choose in (
-        ("words", lambda at: ~has(at, special)),
-        ("numbers", lambda at: has(at, _NUMBER) & ~has(at, _DATE)),
-        ("dates", lambda at: has(at, _DATE)),
-        ("names", lambda at: has(at, _NAME)),
-    ):
-        fewer, more = counts(choose)
-        rows[:, _N[f"{name}_exchanged"]] = fewer
-        rows[:, _N[f"{name}_added"]] = more
-    longest = np.zeros(n, np.int16)
-    for pairs, at in left:
-        plain = ~has(at, special)
-        np.maximum.at(longest, pairs[plain], t.letters[t.keys[at[plain]] // _TIMES])
-    rows[:, _N["longest_left"]] = longest
-    rows[:, _N["scope_added"]] = counts(lambda at: has(at, _SCOPE))[1]
-    rows[:, _N["little_left"]] = sum(counts(lambda at: has(at, _SMALL)))
-    shared = at_a[both_a]
-    for name, kind in (("numbers_common", _NUMBER), ("names_common", _NAME)):
-        rows[:, _N[name]] = total(pair_a[both_a][has(shared, kind)])
+    _left(t, left, rows, n)
 
     # What excludes what, and the order.
     _opposites(t, left, rows, n)
@@ -665,6 +667,32 @@ def _compare(t: _Arrays, one: np.ndarray, two: np.ndarray, rows: np.ndarray) -> 
     rows[too_long, _N["share"]] = 0
 
 
+def _left(t: _Arrays, left: list, rows: np.ndarray, n: int) -> None:
+    """Counts what is left on each side, by kind: exchanged for something, or added by one side."""
+
+    def counts(choose: Callable[[np.ndarray], np.ndarray]) -> list[np.ndarray]:
+        found = [np.bincount(pairs[choose(at)], minlength=n) for pairs, at in left]
+        return [np.minimum(*found), np.abs(found[0] - found[1])]
+
+    special = _NUMBER | _DATE | _NAME | _SCOPE | _SMALL
+    for name, choose in (
+        ("words", lambda at: ~t.has(at, special)),
+        ("numbers", lambda at: t.has(at, _NUMBER) & ~t.has(at, _DATE)),
+        ("dates", lambda at: t.has(at, _DATE)),
+        ("names", lambda at: t.has(at, _NAME)),
+    ):
+        fewer, more = counts(choose)
+        rows[:, _N[f"{name}_exchanged"]] = fewer
+        rows[:, _N[f"{name}_added"]] = more
+    longest = np.zeros(n, np.int16)
+    for pairs, at in left:
+        plain = ~t.has(at, special)
+        np.maximum.at(longest, pairs[plain], t.letters[t.keys[at[plain]] // _TIMES])
+    rows[:, _N["longest_left"]] = longest
+    rows[:, _N["scope_added"]] = counts(lambda at: t.has(at, _SCOPE))[1]
+    rows[:, _N["little_left"]] = sum(counts(lambda at: t.has(at, _SMALL)))
+
+
 def _opposites(t: _Arrays, left: list, rows: np.ndarray, n: int) -> None:
     """Counts pairs of words left, one on each side, of which one excludes the other; and words alike."""
     sides = []
@@ -676,7 +704,8 @@ def _opposites(t: _Arrays, left: list, rows: np.ndarray, n: int) -> None:
     (pairs_a, groups_a, kinds), (pairs_b, groups_b, _) = sides
     codes, first = np.unique(pairs_a * size + groups_a, return_index=True)
     hit = np.isin(codes, pairs_b * size + groups_b)
-    pairs, kinds = pairs_a[first[hit]], kinds[first[hit]]
+    pairs = pairs_a[first[hit]]
+    kinds = kinds[first[hit]]
     for name, kind in (
         ("opposites", _OPPOSITE),
         ("directions", _DIRECTION),
@@ -697,19 +726,26 @@ def _order(
 ) -> None:
     """How the common words stand in the two texts."""
     content = (t.kinds[at_a] & _SMALL) == 0
-    pairs, at_a, at_b = pairs[content], at_a[content], at_b[content]
+    pairs = pairs[content]
+    at_a = at_a[content]
+    at_b = at_b[content]
     in_a = np.lexsort((at_a, pairs))
-    pairs, at_a, at_b = pairs[in_a], at_a[in_a], at_b[in_a]
+    pairs = pairs[in_a]
+    at_a = at_a[in_a]
+    at_b = at_b[in_a]
     in_b = np.lexsort((at_b, pairs))
     moved = in_b != np.arange(len(in_b))
     rows[:, _N["moved"]] = np.bincount(pairs[moved], minlength=n)
     back = (at_b[1:] < at_b[:-1]) & (pairs[1:] == pairs[:-1])
     rows[:, _N["breaks"]] = np.bincount(pairs[1:][back], minlength=n)
-    head_a, head_b = t.heads[at_a], t.heads[at_b]
+    head_a = t.heads[at_a]
+    head_b = t.heads[at_b]
     new = head_a != head_b
     rows[:, _N["new_heads"]] = np.bincount(pairs[new], minlength=n)
     size = len(t.beginnings) + 1
-    pairs, head_a, head_b = pairs[new], head_a[new], head_b[new]
+    pairs = pairs[new]
+    head_a = head_a[new]
+    head_b = head_b[new]
     one = (pairs * size + head_a) * size + head_b
     other = (pairs * size + head_b) * size + head_a
     crossed = np.isin(one, other)
@@ -804,7 +840,8 @@ class NearMissCheck:
             rows[:, [_N[name] for name in _OF_KIND[kind]]] = 0
         # With its kind ignored a pair may differ in nothing.
         differ = rows[:, _DIFFER].any(axis=1)
-        near, rows = near[differ], rows[differ]
+        near = near[differ]
+        rows = rows[differ]
         gate = np.clip((rows[:, _N["share"]] - low) / (high - low), 0, 1)
         gate *= np.minimum(SHORT / np.maximum(rows[:, _N["units"]], 1), 1)
         slope, shift = self.weights["cosine"]
@@ -845,7 +882,8 @@ def differences_of(text_a: str, text_b: str) -> list[Difference]:
     """In what two texts differ, told from the same units as the features; other words last, as "noun"."""
     read = _english()
     words = read.words
-    one, two = read(text_a), read(text_b)
+    one = read(text_a)
+    two = read(text_b)
     left = _left_over(one.units, two.units), _left_over(two.units, one.units)
     found: list[Difference] = []
 
@@ -867,11 +905,9 @@ def differences_of(text_a: str, text_b: str) -> list[Difference]:
     pairs = _excluding(words, *left)
     negated = [p for p in pairs if p[0] == "negation"]
     if (len(one.negations) + len(two.negations) + len(negated)) % 2:
-        sides = [list(one.negations), list(two.negations)]
-        for _, first, second in negated:
-            sides[0].append(first)
-            sides[1].append(second)
-        differ("negation", sides)
+        first = [*one.negations, *(word for _, word, _ in negated)]
+        second = [*two.negations, *(word for _, _, word in negated)]
+        differ("negation", (first, second))
     differ("name", of_kind(_NAME))
     # words that exclude each other, another question, another order, and other words.
     told = {shown for side in (*of_kind(_NUMBER | _DATE | _NAME),) for shown in side}
@@ -880,12 +916,7 @@ def differences_of(text_a: str, text_b: str) -> list[Difference]:
             if name == kind and not (first in told and second in told):
                 differ(kind, ([first], [second]))
                 told |= {first, second}
-    asked = {one.question, two.question}
-    if (
-        len(asked) == 2
-        and asked.isdisjoint(("", "what"))
-        and asked != {"whether", "how to"}
-    ):
+    if _asks_else({one.question, two.question}):
         differ("question word", ([one.question], [two.question]))
     differ("direction", _turned(one, two))
     rest = [
@@ -894,6 +925,12 @@ def differences_of(text_a: str, text_b: str) -> list[Difference]:
     ]
     differ("noun", rest)
     return found
+
+
+def _asks_else(kinds: set[str]) -> bool:
+    """Whether two kinds of question word exclude each other."""
+    is_same = len(kinds) < 2 or kinds == {"whether", "how to"}
+    return not is_same and kinds.isdisjoint(("", "what"))
 
 
 def _left_over(units: list[_Unit], others: list[_Unit]) -> list[_Unit]:
