@@ -219,7 +219,7 @@ def expected_calibration_error(probabilities, labels, bins=10):
 # %%
 need(expected_calibration_error)
 as_it_is = (test_scores + 1) / 2  # a cosine squeezed into 0 to 1
-calibrated = detector.probabilities_of(test_scores)
+calibrated = detector.decision.probabilities(test_scores)
 print(f"(cosine + 1) / 2: {expected_calibration_error(as_it_is, labels):.3f}")
 print(f"calibrated:       {expected_calibration_error(calibrated, labels):.3f}")
 
@@ -252,7 +252,7 @@ as_it_is = (test_scores + 1) / 2
 plot_reliability(as_it_is, "(cosine + 1) / 2")
 
 # %% alt="Reliability diagram after calibration: the points lie near the diagonal. Most pairs have a probability near 0; the others spread up to 0.87."
-calibrated = detector.probabilities_of(test_scores)
+calibrated = detector.decision.probabilities(test_scores)
 plot_reliability(calibrated, "calibrated")
 
 # %%

@@ -5,6 +5,8 @@ them; `siamese doctor` lists what is mended. Where Trax is not installed, what n
 none still works.
 """
 
+import warnings
+
 from siamese.course.trax.importing import import_trax, mend
 from siamese.nn import similarity
 from siamese.system.process import keeping_generators
@@ -13,6 +15,7 @@ from siamese.text.punkt import provide_punkt
 __all__ = ["similarity"]  # Notebook 1 asks for it here.
 
 import_trax()
-with keeping_generators():  # NLTK's import draws random numbers.
+# NLTK's import draws random numbers, and what it imports filters warnings.
+with keeping_generators(), warnings.catch_warnings():
     import nltk
 mend(provide_punkt, nltk)

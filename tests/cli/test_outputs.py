@@ -126,7 +126,7 @@ OUTPUTS = [
     ),
     (
         "predict model labelled.csv --output new.csv",
-        "siamese.model.detector:DuplicateDetector.answers",
+        "siamese.cli.answering:judged",
         "new.csv",
     ),
     (
