@@ -6,12 +6,15 @@ import importlib.util
 import os
 import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from siamese.encoders import GET_MINILM, MINILM, MINILM_PACKAGE, USE
 from siamese.encoders.languages import KNOWN, unknown_languages
-from siamese.index import QuestionIndex
 from siamese.model.detector import DuplicateDetector
 from siamese.text.language import ENGLISH, LANGUAGES, list_languages, spread
+
+if TYPE_CHECKING:
+    from siamese.index import QuestionIndex
 
 LOOKED_AT = 1_000  # questions of an index, by which its language is told
 # So many times as long as `use` takes `minilm`: 6 on short questions, 13 on tickets
