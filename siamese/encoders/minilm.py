@@ -27,9 +27,8 @@ from siamese.encoders.protocol import FrozenEncoder, fingerprint_of, valid_unico
 from siamese.text.cleaning import has_words
 
 SIZE = 384  # numbers of a text's vector
-MOST_PIECES = (
-    256  # of a text, [CLS] and [SEP] among them; those after them are not read
-)
+# of a text, [CLS] and [SEP] among them; those after them are not read
+MOST_PIECES = 256
 
 WEIGHTS = "model.safetensors"
 TOKENIZER = "tokenizer.json"

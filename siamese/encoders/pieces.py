@@ -29,9 +29,8 @@ class Pieces:
     """The pieces and the normalizer of a SentencePiece file's bytes."""
 
     def __init__(self, content: bytes):
-        parts = _BETWEEN.split(
-            content[_HEAD:]
-        )  # text, score, ..., text, score, nothing
+        # text, score, ..., text, score, nothing
+        parts = _BETWEEN.split(content[_HEAD:])
         self._texts = b"\n".join(parts[:-1:2]).decode().split("\n")
         self._scores = np.frombuffer(b"".join(parts[1::2]), "<f4").tolist()
         self._ids = dict(zip(self._texts, range(len(self._scores)), strict=True))

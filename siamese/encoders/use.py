@@ -46,24 +46,21 @@ from siamese.text.cleaning import has_words, normalized
 SIZE = 512  # numbers of a text's vector
 MOST_TOKENS = 4_096  # The tokens of a text after these are not read.
 
-_FINGERPRINT = (
-    "6dffe716cf1782f4f7b2dd5b32752f289caba16015f11d3de92f782cafb1f7bf"  # of both files
-)
+# of both files
+_FINGERPRINT = "6dffe716cf1782f4f7b2dd5b32752f289caba16015f11d3de92f782cafb1f7bf"
 # Unicode names of the letters that it was trained on begin so. Of others it has no
 # words.
 _SCRIPTS = re.compile(
     "ARAB|CJK|CYRIL|DIGIT|GREEK|HANGUL|HIRA|IDEO|KATA|LATIN|MODIF|THAI"
 )
-_GREEK_WORD = re.compile(
-    "[\u0370-\u03ff\u1f00-\u1fff]{3,}"
-)  # Fewer letters may be a formula's.
+# Fewer letters may be a formula's.
+_GREEK_WORD = re.compile("[\u0370-\u03ff\u1f00-\u1fff]{3,}")
 # Ids.
 _OUTSIDE = -1
 _START = 1
 _END = 2
-_PARTS = (
-    17  # The file has the embedding in 17 parts: token i is row i // 17 of part i % 17.
-)
+# The file has the embedding in 17 parts: token i is row i // 17 of part i % 17.
+_PARTS = 17
 _WIDTH = 256  # numbers of a token in each convolution
 _NEAR = 2  # tokens on either side of the current one in the widest convolution
 # Width of a convolution, its tokens before the current one, and its columns of the
@@ -73,9 +70,8 @@ _CONVOLUTIONS = (
     (3, 1, slice(256, 512)),
     (5, 2, slice(512, 768)),
 )
-_TASK = (
-    49_152  # characters of a thread's task: its distinct tokens are looked up together
-)
+# characters of a thread's task: its distinct tokens are looked up together
+_TASK = 49_152
 _RUN = 384  # tokens in the convolutions at once: their arrays of 2 MB stay in the cache
 
 
@@ -95,9 +91,8 @@ class _Rows:
         with self._lock:
             stop = int(places.max(initial=-1)) + 1
             if stop > self._known:
-                self._file.seek(
-                    self._start + self._rows[: self._known].nbytes
-                )  # Ctrl-C moves it.
+                # Ctrl-C moves it.
+                self._file.seek(self._start + self._rows[: self._known].nbytes)
                 self._file.readinto(self._rows[self._known : stop])
                 self._known = stop
         return self._rows[places]
@@ -194,9 +189,8 @@ class UniversalSentenceEncoder(FrozenEncoder):
         )
         tokens = [ids[:MOST_TOKENS] for ids in pieces]
         lengths = np.array([len(ids) + 2 for ids in tokens])
-        behind = [
-            _OUTSIDE
-        ] * _NEAR  # Between two texts, so that no convolution joins them.
+        # Between two texts, so that no convolution joins them.
+        behind = [_OUTSIDE] * _NEAR
         ids = np.array([i for ids in tokens for i in (_START, *ids, _END, *behind)])
         distinct, places = np.unique(ids, return_inverse=True)  # _OUTSIDE is the first.
         rows = self._rows(distinct)
@@ -241,9 +235,8 @@ class UniversalSentenceEncoder(FrozenEncoder):
         words = near[window]
         features = np.empty((len(at), SIZE + inputs.shape[1]), np.float32)
         features[:, :SIZE] = rows[near[at]]
-        hidden = np.zeros(
-            (len(near), _WIDTH), np.float32
-        )  # It stays zero outside of texts.
+        # It stays zero outside of texts.
+        hidden = np.zeros((len(near), _WIDTH), np.float32)
         for (order, before, columns), product in zip(_CONVOLUTIONS, products):
             here = slice(_NEAR - before, _NEAR - before + order)
             parts = map(np.take, product, words[:, here].T, repeat(0))

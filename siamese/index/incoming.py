@@ -136,9 +136,8 @@ class Changes(NamedTuple):
 
     new: list[int]  # the places of those that are written
     replaced: list[int]  # the rows that go
-    changed: list[
-        tuple[int, int]
-    ]  # rows that get other columns, and the new ones' places
+    # rows that get other columns, and the new ones' places
+    changed: list[tuple[int, int]]
     ids: list[str | None]  # of each; None where it gets the next free number
 
     def counts(self, total: int) -> tuple[int, int, int]:

@@ -25,9 +25,8 @@ from siamese.evaluation.thresholds import SLOPE, fit_threshold
 from siamese.model.near_misses import NearMissCheck
 from siamese.nn.nearest import EQUAL, cosines_with
 
-LEFT_OUT = (
-    0.01  # of the pairs that are duplicates by the curve are below `candidate_cut`
-)
+# of the pairs that are duplicates by the curve are below `candidate_cut`
+LEFT_OUT = 0.01
 
 
 class Questions(NamedTuple):

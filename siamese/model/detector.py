@@ -233,10 +233,8 @@ class DuplicateDetector:
         bar: Any = nullcontext()
         if show_progress:
             bar = progress_bar(len(distinct), "encoding", "questions")
-        with (
-            bar,
-            ThreadPoolExecutor(1) as thread,
-        ):  # It reads texts while earlier ones are encoded.
+        # The thread reads texts while earlier ones are encoded.
+        with bar, ThreadPoolExecutor(1) as thread:
             read = thread.map(self._read, [distinct[part] for part in parts])
             try:
                 for part, own in zip(parts, read):

@@ -32,13 +32,8 @@ if TYPE_CHECKING:
 FORMAT = "siamese"
 VERSION = 5
 MODEL_NAME = "model.safetensors"  # in the directory of a run
-DAMAGE = (
-    ValueError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    ArithmeticError,
-)  # of other contents
+# What reading other contents raises.
+DAMAGE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
 
 
 def write_file(
@@ -59,9 +54,8 @@ def write_file(
 
     arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     body = {**facts, "format": FORMAT, "kind": kind, "version": VERSION}
-    body = json.loads(
-        json.dumps(body)
-    )  # As it is read, for the checksum: keys are text.
+    # As it is read, for the checksum: keys are text.
+    body = json.loads(json.dumps(body))
     body.pop("sha256", None)
     text = json.dumps({**body, "sha256": checksum(arrays, body)})
     with open_atomically(path, CheckpointError, overwrite=overwrite) as file:
@@ -144,9 +138,8 @@ def check_of(ignore: list[str] | None) -> NearMissCheck | None:
 
 def model_path(path: str | os.PathLike) -> Path:
     """The file of a model, which may be given by the directory of a run."""
-    path = os.fsdecode(
-        path
-    )  # of bytes, too; `Path.is_dir` raises for a name that is too long
+    # of bytes, too; `Path.is_dir` raises for a name that is too long
+    path = os.fsdecode(path)
     return Path(path, MODEL_NAME) if os.path.isdir(path) else Path(path)
 
 

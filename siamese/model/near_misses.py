@@ -24,10 +24,8 @@ from siamese.text.cleaning import cleaned, normalized, straightened
 
 MOST_UNITS = 50  # A text of more words is not compared.
 LITTLE = 0.25  # the weight of a word such as "the" beside 1 of a word of content
-GATE = (
-    0.5,
-    0.6,
-)  # Between these shares of common units the penalty grows to all of it.
+# Between these shares of common units the penalty grows to all of it.
+GATE = (0.5, 0.6)
 SHORT = 6  # The penalty of longer texts falls: one word of twenty says less than one of five.
 MARGIN = 0.5  # of two logits: the doubt that is not yet a penalty
 KINDS = (

@@ -26,9 +26,8 @@ EXPECTED["model_attributes_type"] = (
 )
 Text = Annotated[str, Field(max_length=10_000)]
 Worded = Annotated[str, Field(max_length=10_000, pattern=WORDED)]
-Short = Annotated[
-    str, Field(max_length=1_000, pattern=WORDED)
-]  # each word is one more question
+# each word is one more question
+Short = Annotated[str, Field(max_length=1_000, pattern=WORDED)]
 
 
 def whole(**bounds: Any) -> Any:

@@ -10,9 +10,8 @@ from typing import Any
 from siamese.teaching.checks.submission import blank_line
 
 _GUESSES: dict[str, Any] = {}  # name of a guess -> what the learner wrote
-_TRIED: dict[
-    tuple[str, str], list
-] = {}  # (letter, its fault) -> the wrong answers so far
+# (letter, its fault) -> the wrong answers so far
+_TRIED: dict[tuple[str, str], list] = {}
 
 
 class FirstWrite(Exception):

@@ -28,10 +28,8 @@ from siamese.training.report import CURVE_PAIRS
 
 FOLDS = 3  # Each part of the labels is judged by a head of the others.
 LEAST = 3  # duplicates
-FEW_SHARES = (
-    0.25,
-    0.75,
-)  # of encoder and head, which is of the topic itself: chosen on a forum
+# Of encoder and head, which is of the topic itself: chosen on a forum.
+FEW_SHARES = (0.25, 0.75)
 DEPTH = 100  # places that are searched for a link's second question
 
 
@@ -111,13 +109,12 @@ class LeftOut(NamedTuple):
 def teach(
     start: DuplicateDetector,  # from whose encoder and head it goes on; its LSTM stays as it is
     pairs: QuestionPairs,
-    listed: list[str]
-    | None = None,  # for links: those that are no answers are drawn from them
+    # for links: those that are no answers are drawn from them
+    listed: list[str] | None = None,
     *,
     seed: int = 0,  # of batches, dropout and parts
-    note: Callable[[str], None] = lambda text: (
-        None
-    ),  # called with remarks on the figures
+    # called with remarks on the figures
+    note: Callable[[str], None] = lambda text: None,
 ) -> tuple[DuplicateDetector, Gain]:
     """A model with a head of its own from at most some thousand labels, and what they bought.
 
