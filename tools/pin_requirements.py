@@ -32,17 +32,11 @@ LISTS = {
     "requirements/bench.txt": ([], [], ["bench"]),
 }
 
-# Trax asks for the first four, tokenizers for the last, and the weights of minilm for
-# sentence-transformers; siamese does not need them.
+# Trax asks for the first four, and the weights of minilm for sentence-transformers;
+# siamese does not need them.
 LEFT_OUT = {
-    BASE: [
-        "gym",
-        "tensorflow",
-        "tensorflow-datasets",
-        "tensorflow-text",
-        "huggingface-hub",
-    ],
-    "requirements/tensorflow.txt": ["huggingface-hub"],
+    BASE: ["gym", "tensorflow", "tensorflow-datasets", "tensorflow-text"],
+    "requirements/tensorflow.txt": [],
     "requirements/extras.txt": ["sentence-transformers"],
 }
 

