@@ -67,7 +67,8 @@ class DuplicateDetector:
         self.check = check
         self.decision = decision_of(calibration, self.encoder, check)
         self.card = dict(card or {})
-        # Where the threshold comes from: 'labels', 'default' (no labels at all), or 'model'.
+        # Where the threshold comes from: 'labels', 'given' (a number), 'default' (neither),
+        # or 'model'.
         self.threshold_from = str(self.card.get("threshold_from", "model"))
         # Which groups of a list are joined: a mean cosine, and the weight of local
         # scaling (`siamese.groups.local`). Answers to pairs of a list fit both; without
@@ -120,16 +121,23 @@ class DuplicateDetector:
             fit = fit_threshold(scores, labels, resamples=resamples).to_dict()
         return self.with_threshold(fit)
 
-    def with_threshold(self, fit: Mapping[str, Any]) -> DuplicateDetector:
-        """The same model with another threshold and calibration, as plain values.
+    def with_threshold(self, fit: float | Mapping[str, Any]) -> DuplicateDetector:
+        """The same model with another threshold, a number; or with a fitted one and its calibration.
 
-        They are as `siamese.evaluation.thresholds.FittedThreshold.to_dict` makes them;
-        `calibration` and what follows it may be left out. ArgumentError for other values.
+        A fit is as `siamese.evaluation.thresholds.FittedThreshold.to_dict` makes it;
+        `calibration` and what follows it may be left out. With a number the model keeps
+        its calibration. ArgumentError for other values.
+
+        Example:
+          >>> DuplicateDetector.pretrained().with_threshold(0.75)
+          DuplicateDetector('use', threshold 0.75 (given))
         """
         if not isinstance(fit, Mapping):
-            raise ArgumentError(
-                f"A fit is a dict of threshold and calibration, not {fit!r:.40}."
-            )
+            fit = {
+                "threshold": as_number(fit, "threshold", -1, 1),
+                "calibration": model_file.fit_of(self)["calibration"],
+                "threshold_from": "given",
+            }
         threshold = as_number(fit.get("threshold"), "threshold", -1, 1)
         if as_number(fit.get("weight", 0), "weight", 0, 1):
             as_number(fit.get("list_threshold"), "list_threshold", -3, 1)

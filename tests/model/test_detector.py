@@ -86,10 +86,15 @@ NO_QUESTIONS = {
         ArgumentError,
         ["threshold", "-1 to 1", "5"],
     ),
-    "a number for a fit": (
-        lambda detector: detector.with_threshold(0.5),
+    "a text for a fit": (
+        lambda detector: detector.with_threshold("high"),
         ArgumentError,
-        ["dict", "0.5"],
+        ["threshold", "high"],
+    ),
+    "a fit of 5": (
+        lambda detector: detector.with_threshold(5),
+        ArgumentError,
+        ["threshold", "-1 to 1", "5"],
     ),
     "a threshold of NaN": (
         lambda detector: detector.with_threshold({"threshold": np.nan}),
@@ -228,6 +233,19 @@ def test_a_threshold_is_given_fitted_or_the_default():
     assert of_letters().threshold_from == "model"
     assert default.threshold_from == "default"
     assert default.threshold == UNLABELLED_THRESHOLD
+
+
+def test_a_number_is_a_threshold_and_keeps_the_calibration(tmp_path):
+    calibration = {"n": 40, "slope": 9.0, "intercept": -5.0}
+    fit = {"threshold": 0.6, "calibration": calibration}
+    fitted = make_detector().with_threshold(fit)
+    other = fitted.with_threshold(0.9)
+    assert (fitted.threshold, other.threshold) == (0.6, 0.9)
+    assert (fitted.threshold_from, other.threshold_from) == ("labels", "given")
+    pair = "how far", "how old"
+    assert other.probability(*pair) == fitted.probability(*pair)
+    loaded = DuplicateDetector.load(other.save(tmp_path / "model"))
+    assert (loaded.threshold, loaded.threshold_from) == (0.9, "given")
 
 
 def test_duplicates_of_lower_cosines_fit_no_threshold():
