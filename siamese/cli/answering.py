@@ -36,7 +36,7 @@ from siamese.cli.output import (
 from siamese.cli.reading import load_model, no_labels, opened, too_long
 from siamese.errors import ArgumentError
 from siamese.groups.grouping import renamed, table_names
-from siamese.groups.within import keys_of, rows_by_key
+from siamese.groups.within import LANGUAGE, keys_of, rows_by_key
 from siamese.model.decision import Questions, ReadTexts
 from siamese.model.detector import DuplicateDetector, judged
 from siamese.model.explain import explain
@@ -180,6 +180,7 @@ class Search(CommandOptions):
     vectors_only: Annotated[
         bool, flag("order by cosine [by vectors and words together]")
     ] = False
+    within: shared.WithinValues = None
     model: shared.Model = None
     read: ListReading
 
@@ -190,6 +191,7 @@ def search(options: Search) -> Result:
 
     siamese search questions.csv "How old are you?"             (a list is encoded each time)
     siamese search questions.db "How old are you?" -k 3 --json
+    siamese search tickets.db "It does not print" --within product=Printer --within language
     """
     question = options.question
     if question == "-" or os.path.isfile(question):
@@ -201,17 +203,27 @@ def search(options: Search) -> Result:
     if reading.kind_of(options.index) == "index":
         refuse_flags("search", "an index", options, options.index)
     mode = "vectors" if options.vectors_only else "hybrid"
+    within = _values_of(options.within or ())
     with opened(options.index, options.model, options.read) as source:
         note_each(source.notes())
         note(*source.about_threshold(options.threshold))
         index = source.index()
         detector = source.detector
         note(*too_long(detector, [question]))
-        hits = index.search(question, options.k, threshold=options.threshold, mode=mode)
+        hits = index.search(
+            question,
+            options.k,
+            threshold=options.threshold,
+            mode=mode,
+            within=within,
+        )
         weight = index.vector_weight
     unknown = detector.unknown_words(question)
     facts = threshold_facts(detector, options.threshold)
     lines = _hit_lines(hits, detector.decision.measure, facts["threshold"], weight)
+    if not hits:
+        where = " and ".join(options.within or ())
+        lines = [f"Nothing found where {where}." if where else "Nothing found."]
     facts |= {
         "question": question,
         "hits": [rounded(hit._asdict()) for hit in hits],
@@ -222,10 +234,22 @@ def search(options: Search) -> Result:
     return Result("\n".join([*lines, *_unseen(unknown)]), facts)
 
 
+def _values_of(within: Sequence[str]) -> dict[str, str | None]:
+    """The columns that are named with their values; that of `language` alone is None."""
+    values: dict[str, str | None] = {}
+    for word in within:
+        name, mark, value = word.partition("=")
+        if not mark and name != LANGUAGE:
+            raise ArgumentError(
+                f"--within {word}: name a value, --within {quote(word)}=VALUE; "
+                f"{LANGUAGE} alone is that of the question."
+            )
+        values[name] = value if mark else None
+    return values
+
+
 def _hit_lines(hits: list, measure: str, cut: float, weight: float) -> list[str]:
     """The hits of a search as lines of text, and what their marks and order mean."""
-    if not hits:
-        return ["Nothing found."]
     lines = []
     for hit in hits:
         chance = "" if hit.probability is None else f"  {hit.probability:4.0%}"

@@ -209,6 +209,13 @@ WITHIN_HELP = (
 Within = Annotated[
     list[str] | None, option(action="append", metavar="COLUMN", help=WITHIN_HELP)
 ]
+VALUES_HELP = (
+    "search questions with this value of a column only; may be repeated, and `language` alone is that "
+    "of the question"
+)
+WithinValues = Annotated[
+    list[str] | None, option(action="append", metavar="COLUMN=VALUE", help=VALUES_HELP)
+]
 
 # ---- Reading ----
 

@@ -32,7 +32,7 @@ from siamese.cli.output import (
     threshold_facts,
 )
 from siamese.cli.reading import opened
-from siamese.encoders.protocol import unknown_texts
+from siamese.encoders.protocol import unknown_rows
 from siamese.errors import DataError
 from siamese.groups.grouping import (
     CUTS,
@@ -345,7 +345,7 @@ def _group_table(index: Any, options: Duplicates, delimiter: str) -> Result:
 def _unknown_line(shot: Any) -> list[str]:
     """A line that names questions without any word that the model knows."""
     texts = [entry["question"] for entry in shot.entries]
-    are_unknown = unknown_texts(shot.detector.encoder, texts)
+    are_unknown = unknown_rows(shot.detector.encoder, texts, shot.vectors)
     unknown = [entry for entry, alone in zip(shot.entries, are_unknown) if alone]
     if not unknown:
         return []

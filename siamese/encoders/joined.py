@@ -15,6 +15,11 @@ from siamese.text.cleaning import has_words
 class OverOthers(BaseEncoder):
     """An encoder whose vectors are made of those of its bases, which read the texts."""
 
+    @property
+    def has_zeros(self) -> bool:  # type: ignore[override]
+        """Whether the vector of a text that none of the bases knows is zero."""
+        return all(base.has_zeros for base in self.bases)
+
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         """The vectors of texts as they are read, float32 [texts, size], of length 1 or 0."""
         vectors = self.of_bases({base: base.encode(texts) for base in self.bases})

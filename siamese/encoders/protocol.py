@@ -27,6 +27,10 @@ class Encoder(Protocol):
     at_once: int  # characters of texts that a core encodes in about two seconds
 
     @property
+    def has_zeros(self) -> bool:
+        """Whether the vector of a text that it does not know is zero."""
+
+    @property
     def fingerprint(self) -> str | None:
         """The SHA-256 of what decides the vectors, in hexadecimal; None: no file can name it."""
 
@@ -66,6 +70,7 @@ class BaseEncoder:
     short = MAX_TOKENS  # A text of so many characters is read to its end.
     # Characters of texts that a core encodes in about two seconds.
     at_once = 250_000
+    has_zeros = False
     fingerprint: str | None = None
     shares: tuple[float, ...] = (1.0,)
 
@@ -135,6 +140,8 @@ class FrozenEncoder(BaseEncoder):
       vectors: function of texts that it `knows` -> unit vectors, float32 [texts, size].
     """
 
+    has_zeros = True
+
     def __init__(
         self,
         name: str,
@@ -169,6 +176,15 @@ class FrozenEncoder(BaseEncoder):
 def unknown_texts(encoder: Encoder, texts: Iterable[str]) -> np.ndarray:
     """Which questions have no word that an encoder knows, bool [questions]: it cannot tell them apart."""
     return np.array([not encoder.knows(encoder.read(text)) for text in texts], bool)
+
+
+def unknown_rows(
+    encoder: Encoder, texts: Sequence[str], vectors: np.ndarray
+) -> np.ndarray:
+    """`unknown_texts` of questions whose vectors are there, float32 [questions, d]."""
+    if encoder.has_zeros:
+        return ~vectors.any(axis=1)
+    return unknown_texts(encoder, texts)
 
 
 # ---- Small parts ----

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from siamese.encoders.protocol import unknown_rows
 from siamese.errors import ArgumentError, DataError
 from siamese.groups.linkage import average_linkage, strongest_pairs
 from siamese.groups.local import local_means, ranking_weight, scaled
@@ -80,7 +81,7 @@ def linked_labels(
     labels = np.arange(len(vectors))
     shifts = grouping.shifts
     read = ReadTexts(detector.encoder, texts)
-    known = np.flatnonzero([detector.encoder.knows(text) for text in read])
+    known = np.flatnonzero(~unknown_rows(detector.encoder, texts, vectors))
     rule = grouping.rule(detector, read, vectors).of_rows(known)
     linked = average_linkage(
         vectors if len(known) == len(vectors) else vectors[known],

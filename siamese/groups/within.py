@@ -64,6 +64,11 @@ def keys_of(entries: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[
     return list(zip(*values)) if values else [()] * len(entries)
 
 
+def language_among(texts: Sequence[str], known: Sequence[str]) -> list[str]:
+    """The language of each text as one of a list, whose texts are known."""
+    return text_languages(texts, list_languages(known))
+
+
 def rows_by_key(keys: Sequence[Key]) -> dict[Key, np.ndarray]:
     """The places of each value, int64, rising; values in the order of their first places."""
     rows: dict[Key, list[int]] = {}
@@ -90,7 +95,7 @@ def grouped_within(
         labels = linked_labels(vectors, texts, shot.detector, grouping)
 
         # The answers to two of these questions bind them.
-        own = list(map(folded, texts))
+        own = list(map(folded, texts)) if labelled else []
         known = set(own)
         bound = [(*key, same) for key, same in labelled if known.issuperset(key)]
         answered = {text for *key, _ in bound for text in key}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from siamese.system.arguments import as_number, counted, one_of, whole_number
 from siamese.text.cleaning import has_words
 from siamese.text.language import ListLanguages
 from siamese.text.lists import text_list
+
+if TYPE_CHECKING:
+    from siamese.index.parts import Parts
 
 __all__ = ["Added", "Hit", "QuestionIndex", "Snapshot"]
 
@@ -315,6 +319,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
         mode: str = "hybrid",
         threshold: float | None = None,
         vector_weight: float | None = None,
+        within: Mapping[str, Any] | None = None,
     ) -> list[Any]:
         """The k best questions of the index, best first; none for a question without words.
 
@@ -325,10 +330,14 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
             (`siamese.index.ranking.joined_scores`). A hit's figures stay what they are.
           threshold: score above which `Hit.is_duplicate` is True; the index's own where None.
           vector_weight: the weight of the cosine in hybrid search; the property's where None.
+          within: columns and their values: only questions with all of these are searched, as if they were
+            a list of their own. An empty cell is "". "language" is told by the texts where no column has
+            that name; its values are those of `siamese.text.language.LANGUAGES`, or None for the language
+            of each question that is asked.
 
         Returns:
           A list of `Hit`, or for a list of questions a list of such lists. ArgumentError for k below 1,
-          another mode, or a weight outside 0 to 1.
+          another mode, a weight outside 0 to 1, or a column that no question has.
         """
         k = whole_number(k, "k", 1)
         one_of(mode, "mode", MODES)
@@ -336,7 +345,11 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
         weight = as_number(weight, "vector_weight", 0, 1)
         is_one = isinstance(questions, str)
         texts = [questions] if is_one else text_list(questions, "search")
-        found = self._found(Asked(texts, k, mode, weight))
+        asked = Asked(texts, k, mode, weight)
+        if within:
+            found_within = self._found_within(asked, within, threshold)
+            return found_within[0] if is_one else found_within
+        found = self._found(asked)
         answers = []
         for text, query, vectors, entries in zip(
             texts, found.queries, found.vectors, found.entries
@@ -357,6 +370,38 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
 
     @abstractmethod
     def _found(self, asked: Asked) -> Found: ...
+
+    def _found_within(
+        self, asked: Asked, within: Mapping[str, Any], threshold: float | None
+    ) -> list[list[Hit]]:
+        """The hits of each question among the stored ones of some values."""
+        texts = asked.texts
+        parts = self._parts.of_questions(self, texts, within)
+        hits: list[list[Hit]] = [[] for _ in texts]
+        for part in dict.fromkeys(parts):
+            places = [at for at, own in enumerate(parts) if own is part]
+            found = part.search(
+                [texts[at] for at in places],
+                asked.k,
+                mode=asked.mode,
+                threshold=threshold,
+                vector_weight=asked.weight,
+            )
+            for at, own in zip(places, found):
+                hits[at] = own
+        return hits
+
+    @functools.cached_property
+    def _parts(self) -> Parts:
+        """Its questions by the values of columns."""
+        from siamese.index.parts import Parts
+
+        return Parts()
+
+    @property
+    @abstractmethod
+    def moment(self) -> object:
+        """An object that is another one after each change."""
 
     def export(self, path: str | os.PathLike, *, overwrite: bool = False) -> int:
         """Writes the questions as a Parquet file, for engines beyond one machine; returns how many.

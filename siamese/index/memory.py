@@ -352,6 +352,11 @@ class ListIndex(QuestionIndex):
 
     # ---- Asking ----
 
+    @property
+    def moment(self) -> Moment:
+        """`QuestionIndex.moment`."""
+        return self._now
+
     def _found(self, asked: Asked) -> Found:
         now = self._now
         queries = self._model.encode(as_compared(asked.texts, None, self._reading))

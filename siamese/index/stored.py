@@ -282,6 +282,13 @@ class FileIndex(QuestionIndex):
 
     # ---- Asking ----
 
+    @property
+    @steady
+    def moment(self) -> View:
+        """`QuestionIndex.moment`."""
+        with self._moment() as (_, view):
+            return view
+
     @steady
     def _found(self, asked: Asked) -> Found:
         facts = self._view.facts

@@ -169,7 +169,7 @@ def _add_questions(v1: APIRouter, index: QuestionIndex) -> None:
         explanation = explain(index.detector, body.question1, body.question2)
         return answered(explanation.as_dict())
 
-    @v1.post("/search", response_model=schema.Hits)
+    @v1.post("/search", response_model=schema.Hits, responses=problems(404))
     def search(body: schema.Search) -> Response:
         """The stored questions most similar to each new one, best first."""
         results = index.search(**dict(body))

@@ -24,7 +24,7 @@ PROBLEMS = {
     400: "The Host header is neither this server's nor one of --allow-host, or the body cannot be read.",
     401: f"Send the server's key ({KEY}): Authorization: Bearer KEY.",
     403: "Another web site may not ask this server.",
-    404: "No question has such an id.",
+    404: "No question has such an id, or such a column.",
     408: "The body of the request was not whole in time. Send it again.",
     409: "The index cannot take this: an id that stands twice, or a contradiction to other answers.",
     413: f"A request may have {MOST_BYTES:,} bytes.",

@@ -61,6 +61,12 @@ NEW = {
     "columns": (dict[str, Value | list[Value | None] | None], {}),
 }
 
+WITHIN = Field(
+    max_length=20,
+    description="columns and their values: only questions with all of these are searched; "
+    "language null is that of each question",
+)
+
 Pairs = body("Pairs", pairs=several(Two), threshold=(Cut, None))
 Pair = body("Pair", question1=Short, question2=Short)
 Search = body(
@@ -69,6 +75,7 @@ Search = body(
     k=(whole(ge=1, le=100), 10),
     threshold=(Cut, None),
     mode=(Literal["hybrid", "vectors", "words"], "hybrid"),
+    within=(Annotated[dict[str, Value | None], WITHIN], {}),
 )
 Ids = body("Ids", ids=several(Id))
 New = body("New", **NEW)

@@ -1,6 +1,7 @@
 """`--within COLUMN`: questions of equal values are compared, as if each part stood alone."""
 
 import csv
+import json
 from collections import defaultdict
 
 import pytest
@@ -57,6 +58,20 @@ class Near(list):
 
 
 @pytest.fixture
+def hits(run):
+    """Function of a search: the hits that it finds, as texts and numbers."""
+
+    def hits(*arguments):
+        code, out, err = run("search", *arguments, "--json")
+        assert code == 0, err
+        found = json.loads(out)["hits"]
+        texts = [(hit["id"], hit["question"], hit["columns"]) for hit in found]
+        return texts, Near(hit["similarity"] for hit in found)
+
+    return hits
+
+
+@pytest.fixture
 def questions():
     rows = handwritten_questions()[:120]
     for row in rows[::17]:
@@ -108,6 +123,34 @@ def test_the_language_is_a_column_that_is_computed(rows):
     assert not any(same(across)) and all(same(within))
 
 
+@pytest.mark.parametrize("kind", ["list", "index"])
+def test_a_question_is_searched_among_those_of_a_value(run, hits, questions, kind):
+    write("all.csv", questions)
+    build = ["index", "build", "all.csv", "--model", "use", "--output", "x.db"]
+    assert run(*build)[0] == 0
+    source = "all.csv" if kind == "list" else "x.db"
+    asked = "How do I get my money back?"
+    for style in ("", "plain"):
+        write("part.csv", [row for row in questions if row["style"] == style])
+        alone = hits("part.csv", asked, "-k", "5")
+        assert len(alone[0]) == 5
+        assert hits(source, asked, "-k", "5", "--within", f"style={style}") == alone
+    assert run("search", source, asked, "--within", "style=none")[1] == (
+        "Nothing found where style=none.\n"
+    )
+
+
+def test_a_question_is_searched_among_those_of_its_own_language(hits):
+    texts = [*QUESTIONS["de"], *QUESTIONS["en"], *QUESTIONS["fr"]]
+    with open("list.txt", "w", encoding="utf-8") as file:
+        file.write("\n".join(texts))
+    for code in ("de", "en", "fr"):
+        asked = max(QUESTIONS[code], key=len)
+        for within in ("language", f"language={code}"):
+            found, _ = hits("list.txt", asked, "--within", within)
+            assert {text for _, text, _ in found} == set(QUESTIONS[code])
+
+
 def test_an_index_is_compared_within_a_column_and_keeps_no_such_groups(
     run, rows, questions
 ):
@@ -123,5 +166,9 @@ def test_what_has_no_effect_or_is_not_there_is_an_error(run, questions):
     write("all.csv", questions)
     code, _, err = run("duplicates", "all.csv", "--within", "product")
     assert code and "no column 'product'; the columns: " in err
+    code, _, err = run("search", "all.csv", "old?", "--within", "product=3")
+    assert code and "no column 'product'; the columns: " in err
+    code, _, err = run("search", "all.csv", "old?", "--within", "source")
+    assert code and "--within source=VALUE" in err
     code, _, err = run("duplicates", "all.csv", "--within", "source", "--regroup")
     assert code and "leave out --regroup" in err

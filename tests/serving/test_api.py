@@ -78,7 +78,7 @@ def say(address, pair, label):
 
 def test_answers_are_those_of_the_index(address):
     index = build(columns=COLUMNS)
-    for options in ({}, {"mode": "words"}):
+    for options in ({}, {"mode": "words"}, {"within": {"topic": ""}}):
         body = {"questions": ["how far", "rice"], "k": 3, **options}
         expected = [[hit._asdict() for hit in hits] for hits in index.search(**body)]
         for hit in (hit for hits in expected for hit in hits):
@@ -102,6 +102,14 @@ def test_answers_are_those_of_the_index(address):
     assert [row["id"] for row in table["rows"]] == [str(m.row) for m in groups[0][1:3]]
     assert (table["groups"], table["total"]) == (len(groups), sum(map(len, groups)))
     assert post(address, "info")["questions"] == len(OLD)
+
+
+def test_a_search_stays_within_values(address):
+    body = {"questions": ["how far"], "within": {"topic": "ways", "language": None}}
+    ((hit,),) = post(address, "search", **body)["results"]
+    assert (hit["id"], hit["columns"]) == ("0", {"topic": "ways"})
+    status, answer, _ = ask(address, "/v1/search", {**body, "within": {"x": "y"}})
+    assert status == 404 and "no column 'x'" in answer["detail"]
 
 
 def test_changes_are_on_disk_and_those_of_others_are_followed(path):

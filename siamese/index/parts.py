@@ -1,0 +1,84 @@
+"""The parts of an index by the values of some columns, each as an index of its own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from siamese.groups.grouping import Snapshot
+from siamese.groups.within import LANGUAGE, Key, keys_of, language_among, rows_by_key
+from siamese.index import QuestionIndex
+from siamese.index.incoming import Incoming
+from siamese.index.memory import ListIndex
+from siamese.index.ranking import read_only
+
+# A column and its value; None for the language of each question that is asked.
+Within = Mapping[str, Any]
+
+
+class Parts:
+    """The questions of an index by the values of columns; what is made is kept until one changes.
+
+    A part is a list in memory, so that a search in it is that of a list with these
+    questions alone. The parts that are kept have as many questions as the index at most.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._forget(None, None)
+
+    def _forget(self, moment: object, shot: Snapshot | None) -> None:
+        self._moment = moment
+        self._shot = shot
+        self._rows: dict[tuple[str, ...], Mapping[Key, Any]] = {}
+        self._made: dict[tuple[tuple[str, ...], Key], QuestionIndex] = {}
+
+    def of_questions(
+        self, index: QuestionIndex, texts: Sequence[str], within: Within
+    ) -> list[QuestionIndex]:
+        """The part of an index in which each question is looked for."""
+        names = tuple(within)
+        moment = index.moment
+        with self._lock:
+            if self._shot is None or self._moment is not moment:
+                self._forget(moment, index.snapshot())
+            if names not in self._rows:
+                self._rows[names] = rows_by_key(keys_of(self._shot.entries, names))
+            reading = index.reading
+            keys = self._keys(texts, within)
+            return [self._part(names, key, reading) for key in keys]
+
+    def _keys(self, texts: Sequence[str], within: Within) -> list[Key]:
+        """The values that each question asks for."""
+        known: list[str] | None = None
+        columns = []
+        for name, value in within.items():
+            if value is None and name == LANGUAGE:
+                known = known or [entry["question"] for entry in self._shot.entries]
+                columns.append(language_among(texts, known))
+            else:
+                cell = "" if value is None else str(value).strip()
+                columns.append([cell] * len(texts))
+        return list(zip(*columns))
+
+    def _part(
+        self, names: tuple[str, ...], key: Key, reading: Mapping[str, Any]
+    ) -> QuestionIndex:
+        """The questions of some values as an index in memory."""
+        if (names, key) in self._made:
+            return self._made[names, key]
+        shot = self._shot
+        rows = self._rows[names].get(key, [])
+        entries = [shot.entries[row] for row in rows]
+        incoming = Incoming(
+            [entry["question"] for entry in entries],
+            [entry["id"] for entry in entries],
+            [entry["columns"] for entry in entries],
+        )
+        vectors = read_only(shot.vectors[rows])
+        made = ListIndex(shot.detector, incoming, vectors, reading)
+        if sum(map(len, self._made.values())) + len(made) > len(shot.entries):
+            self._made.clear()
+        self._made[names, key] = made
+        return made

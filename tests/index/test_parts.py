@@ -1,0 +1,77 @@
+"""A search within values of columns: equal to one in a list of these questions alone."""
+
+import numpy as np
+import pytest
+from small_models import make_detector, random_questions
+
+from siamese.errors import ArgumentError
+from siamese.index import QuestionIndex
+
+TEXTS = list(dict.fromkeys(random_questions(120)))
+MODES = ("hybrid", "vectors", "words")
+
+
+@pytest.fixture(scope="module")
+def detector():
+    return make_detector(threshold=0.9)
+
+
+@pytest.fixture(params=["memory", "file"])
+def index(request, detector, tmp_path):
+    values = [{}, {"topic": ""}, {"topic": " rice "}, {"topic": 7}, {"topic": None}]
+    columns = [values[at % len(values)] for at in range(len(TEXTS))]
+    path = None if request.param == "memory" else tmp_path / "i"
+    model = None if path is None else detector.save(tmp_path / "model.safetensors")
+    with QuestionIndex.build(
+        detector, TEXTS, columns=columns, path=path, model=model
+    ) as index:
+        yield index
+
+
+def alone(index, detector, values):
+    """An index of the questions that have one of some values."""
+    own = [e for e in index.entries if e["columns"].get("topic") in values]
+    texts, ids, columns = zip(*((e["question"], e["id"], e["columns"]) for e in own))
+    return QuestionIndex.build(detector, texts, ids=ids, columns=columns)
+
+
+def assert_equal(found, expected):
+    for one, other in zip(found, expected, strict=True):
+        assert [hit.id for hit in one] == [hit.id for hit in other]
+        assert [hit.is_duplicate for hit in one] == [hit.is_duplicate for hit in other]
+        cosines = ([hit.similarity for hit in hits] for hits in (one, other))
+        assert np.allclose(*cosines, atol=1e-6)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_part_is_searched_as_if_it_stood_alone(index, detector, mode):
+    asked = ["how far is it", *TEXTS[:5]]
+    parts = {"": (None, ""), "rice": (" rice ",), 7: (7,), None: (None, "")}
+    for value, values in parts.items():
+        found = index.search(asked, 4, mode=mode, within={"topic": value})
+        assert_equal(found, alone(index, detector, values).search(asked, 4, mode=mode))
+    assert index.search("how far", within={"topic": "none"}) == []
+
+
+def test_changes_are_followed(index, detector):
+    def check():
+        found = index.search(TEXTS[:3], 40, within={"topic": "7"})
+        assert_equal(found, alone(index, detector, (7,)).search(TEXTS[:3], 40))
+        return {hit.id for hits in found for hit in hits}
+
+    before = check()
+    added = index.add(["how far is rice away"], columns=[{"topic": 7}])
+    assert check() >= {*added.ids}
+    index.remove([min(before)])
+    assert min(before) not in check()
+    entry = next(e for e in index.entries if e["columns"].get("topic") == " rice ")
+    index.add([entry["question"]], ids=[entry["id"]], columns=[{"topic": 7}])
+    check()
+    index.set_threshold({"threshold": -1.0, "calibration": None})
+    hits = index.search(TEXTS[0], 5, within={"topic": "7"})
+    assert all(hit.is_duplicate for hit in hits)
+
+
+def test_a_column_that_is_not_there_is_an_error(index):
+    with pytest.raises(ArgumentError):
+        index.search("how far", within={"product": "x"})
