@@ -240,8 +240,11 @@ def join_groups(
             members = labels[:at] == label
             mean = vectors[:at][members].mean(axis=0)
             cosine = mean @ vector - shifts[:at][members].mean() - shifts[at]
-            score = cosine - penalties[labels[near] == label].max()
-            may_join = rule.joins is None or rule.joins(mean[None], vector[None])
+            largest = penalties[labels[near] == label].max()
+            score = cosine - largest
+            may_join = rule.joins is None or rule.joins(
+                mean[None], vector[None], largest[None]
+            )
             if score > best and may_join:
                 best = score
                 labels[at] = label

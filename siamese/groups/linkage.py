@@ -147,7 +147,7 @@ def average_linkage(
     threshold: float,
     *,
     penalties: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
-    joins: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
+    joins: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None = None,
     together: np.ndarray | None = None,
     apart: np.ndarray | None = None,
     shifts: np.ndarray | None = None,
@@ -167,7 +167,9 @@ def average_linkage(
         between them, is above it.
       penalties: of rows i and j, int64 [m] each, what is taken off the cosines of these pairs, float32 [m],
         not below 0; nothing where None. Pairs below the threshold are not looked at.
-      joins: of the mean vectors of groups, float32 [m, d] twice, whether these may be joined: bool [m].
+      joins: of the mean vectors of groups, float32 [m, d] twice, and the largest penalties of their pairs,
+        float32 [m], whether these may be joined: bool [m]. It is first asked with penalties of 0, and must
+        refuse with any what it refuses then.
       together: int64 [n]; questions of equal numbers share a group from the start.
       apart: int64 [pairs, 2], rows that never share a group.
       shifts: float32 [n], taken off the cosines of each question, as `siamese.groups.local` has them: the
@@ -189,7 +191,7 @@ def average_linkage(
         )
         groups.look_at(i, j)
         scores = cosines - groups.largest_penalties(i, j)
-        is_above = scores > least
+        is_above = (scores > least) & groups.may_join(i, j)
         i = i[is_above]
         j = j[is_above]
         scores = scores[is_above]
@@ -265,14 +267,16 @@ class _Groups:
         return np.minimum(i, j) * len(self) + np.maximum(i, j)
 
     def may_join(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """Whether groups may be joined, bool [m]: by the answers, and by their means."""
+        """Whether groups may be joined, bool [m]: by the answers, their means, and the penalties so far."""
         never = self.key(*self.labels[self.apart].T)
         may = ~np.isin(self.key(i, j), never)
         joins = self.joins
         if joins is not None:
-            may[may] = in_blocks(
-                lambda a, b: joins(self.means(a), self.means(b)), i[may], j[may]
-            )
+
+            def by_means(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+                return joins(self.means(a), self.means(b), self.largest_penalties(a, b))
+
+            may[may] = in_blocks(by_means, i[may], j[may])
         return may
 
     def look_at(self, i: np.ndarray, j: np.ndarray) -> None:

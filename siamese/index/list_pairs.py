@@ -27,7 +27,6 @@ from siamese.index.asking import (
     next_rank,
     pair_key,
 )
-from siamese.model.decision import part_cosines
 from siamese.nn.nearest import SCORES, cosines_with
 from siamese.reading.clusters import first_places
 from siamese.text.cleaning import folded
@@ -133,12 +132,14 @@ class ListPairs:
                 f"Of {len(answers)} labels only {duplicates} are duplicates; a threshold takes {ENOUGH}."
             )
         rows, labels = self._answered(answers)
-        if not ENOUGH <= labels.sum() < len(labels) or 2 * len(labels) < len(answers):
+        are_few = not ENOUGH <= labels.sum() < len(labels)
+        if (
+            are_few
+            or 2 * len(labels) < len(answers)
+            or detector.decision.measure != "cosine"
+        ):
             return detector.fitted(answers, resamples=resamples).card["threshold_fit"]
         one, two = self.vectors[rows].swapaxes(0, 1)
-        if detector.decision.measure != "cosine":
-            cosines = part_cosines(detector.encoder, one, two)
-            return detector.calibration.refitted(cosines, labels, resamples)
         ranks = self._ranks(rows)
         likely = [log_likelihood(own, labels) for own in ranks]
         likely[WEIGHTS.index(self.weight)] += PREFERRED

@@ -1,4 +1,6 @@
-"""What decides about pairs of questions: a cosine, or a logistic curve of the cosines of a model's parts.
+"""What decides about pairs of questions: a cosine, or a probability by the cosines of a model's parts.
+
+The near-miss check takes a penalty off a cosine, or off the logit of that probability.
 
 A decision is given pairs of questions: their texts as the encoder reads them, and their
 vectors, in which the encoder's parts stand. It gives a score, which is compared with a
@@ -22,11 +24,15 @@ from siamese.errors import CheckpointError
 from siamese.evaluation.calibration import Calibration, logistic
 from siamese.evaluation.metrics import check_scores
 from siamese.evaluation.thresholds import SLOPE, fit_threshold
-from siamese.model.near_misses import NearMissCheck
+from siamese.model.near_misses import FEATURES, NearMissCheck
+from siamese.model.trees import Trees
 from siamese.nn.nearest import EQUAL, cosines_with
 
 # of the pairs that are duplicates by the curve are below `candidate_cut`
 LEFT_OUT = 0.01
+# Doubts of the near-miss check count for this more than held-out pairs say, which seldom
+# are near misses; chosen by validation rows and near misses.
+MORE_DOUBT = 0.5
 
 
 class Questions(NamedTuple):
@@ -79,9 +85,10 @@ class Rule(NamedTuple):
     # Function of rows i and j of the list, int64 [m] each, to what is taken off the
     # cosines of these pairs, float32 [m]; None where nothing is.
     penalties: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
-    # Function of the mean vectors of groups, float32 [m, d] each, to whether these may
-    # be joined, bool [m]; None where the cosine tells alone.
-    joins: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+    # Function of the mean vectors of groups, float32 [m, d] each, and the largest penalty
+    # of a pair between them, float32 [m], to whether these may be joined, bool [m]; None
+    # where the cosine, less that penalty, tells alone.
+    joins: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None = None
 
     def of_rows(self, rows: np.ndarray) -> Rule:
         """The rule of some of the questions, int64 [m]."""
@@ -155,47 +162,128 @@ class ByCheckedCosine(NamedTuple):
         return Rule(threshold, penalties)
 
 
+class Compared(NamedTuple):
+    """Pairs of questions as trees are asked about them: cosines of parts, and the words compared."""
+
+    logits: np.ndarray  # float64 [n], those of the curve less the doubts
+    doubts: np.ndarray  # float32 [n], those of the near-miss check
+    have_common: (
+        np.ndarray
+    )  # bool [n]: have the two a unit in common? Of others trees say nothing.
+    numbers: np.ndarray  # float32 [n, numbers_of(parts)], a row of the trees each
+
+    @classmethod
+    def of(
+        cls,
+        curve: PartsCurve,
+        check: NearMissCheck,
+        cosines: np.ndarray,
+        texts: Sequence[str],
+        others: Sequence[str],
+    ) -> Compared:
+        """Of pairs with cosines of their parts, [n, parts]; the texts as the encoder reads them."""
+        rows = check.features(texts, others, cosines[:, 0])
+        doubts = check.doubts(rows)
+        logits = curve.logits(cosines) - doubts
+        numbers = [logits[:, None], doubts[:, None], cosines, rows[:, 1:]]
+        have_common = rows[:, list(FEATURES).index("share")] > 0
+        return cls(
+            logits,
+            doubts,
+            have_common,
+            np.concatenate(numbers, axis=1, dtype=np.float32),
+        )
+
+    def judged(self, trees: Trees | None) -> np.ndarray:
+        """The logits by trees beside them, float64 [n], less what doubts count more."""
+        logits = self.logits - MORE_DOUBT * self.doubts
+        if trees is not None:
+            logits[self.have_common] += trees(self.numbers[self.have_common])
+        return logits
+
+
+def numbers_of(parts: int) -> int:
+    """How many `Compared.numbers` a pair has by a model of so many parts."""
+    return parts + 1 + len(FEATURES)
+
+
 class ByParts(NamedTuple):
-    """The probability by a curve of the parts' cosines decides."""
+    """The probability by a curve of the parts' cosines decides.
+
+    With a near-miss check the doubts of that are taken off its logit, and trees that
+    were fitted on the same pairs add what the words of two questions tell beside.
+    """
 
     calibration: PartsCurve
     encoder: Encoder
+    check: NearMissCheck | None = None
+    trees: Trees | None = None
     measure: str = "probability"
 
     def scores(self, one: Questions, two: Questions) -> np.ndarray:
         """Their probabilities, float64 [n]; that of equal vectors is 1."""
-        return self._probabilities(one.vectors, two.vectors)
+        chances = self.calibration.probabilities(self._logits(one, two))
+        are_equal = cosines_with(one.vectors, two.vectors) > EQUAL
+        return np.where(are_equal, 1.0, chances)
 
-    def _probabilities(self, vectors: np.ndarray, others: np.ndarray) -> np.ndarray:
-        cosines = part_cosines(self.encoder, vectors, others)
-        are_equal = cosines_with(vectors, others) > EQUAL
-        return np.where(are_equal, 1.0, self.calibration(cosines))
+    def _logits(self, one: Questions, two: Questions) -> np.ndarray:
+        """The logits of pairs, float64 [n], before they are moved by labels."""
+        cosines = part_cosines(self.encoder, one.vectors, two.vectors)
+        if self.check is None:
+            return self.calibration.logits(cosines)
+        texts = list(one.texts)
+        others = list(two.texts)
+        compared = Compared.of(self.calibration, self.check, cosines, texts, others)
+        return compared.judged(self.trees)
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
         """The scores themselves."""
         return scores
 
+    def refitted(
+        self, one: Questions, two: Questions, labels: np.ndarray, resamples: int
+    ) -> dict[str, Any]:
+        """What labelled pairs make of the curve, see `PartsCurve.refitted`."""
+        return self.calibration.refitted(self._logits(one, two), labels, resamples)
+
     def rule(self, threshold: float, questions: Questions) -> Rule:
-        """The curve of the mean cosines of the parts, where the mean cosine lets hope.
+        """The curve of the mean cosines of the parts, less the largest penalty of a pair.
 
-        Judged pair by pair, groups are worse: by the mean or the least of the pairs'
-        logits B-cubed F1 on 7,661 of Quora's questions is 0.797 or 0.790, and 0.810 so.
+        The penalty of a pair is what its words take off the logit of the curve, as a
+        cosine. Judged pair by pair, groups are worse: by the mean or the least of the
+        pairs' logits B-cubed F1 on 7,661 of Quora's questions is 0.797 or 0.790, and
+        0.810 so.
         """
+        curve = self.calibration
+        border = curve.logit_of(threshold)
 
-        def joins(means: np.ndarray, others: np.ndarray) -> np.ndarray:
-            return self._probabilities(means, others) > threshold
+        def joins(
+            means: np.ndarray, others: np.ndarray, penalties: np.ndarray
+        ) -> np.ndarray:
+            logits = curve.logits(part_cosines(self.encoder, means, others))
+            are_equal = cosines_with(means, others) > EQUAL
+            return are_equal | (logits - SLOPE[0] * penalties > border)
 
-        return Rule(self.calibration.candidate_cut(threshold), joins=joins)
+        def penalties(i: np.ndarray, j: np.ndarray) -> np.ndarray:
+            one = questions.rows(i)
+            two = questions.rows(j)
+            logits = curve.logits(part_cosines(self.encoder, one.vectors, two.vectors))
+            taken = np.maximum(logits - self._logits(one, two), 0) / SLOPE[0]
+            return taken.astype(np.float32)
+
+        cut = curve.candidate_cut(threshold)
+        return Rule(cut, None if self.check is None else penalties, joins)
 
 
 def decision_of(
     calibration: Calibration | PartsCurve | None,
     encoder: Encoder,
     check: NearMissCheck | None = None,
+    trees: Trees | None = None,
 ) -> Decision:
-    """The decision of a model: by a curve of its encoder's parts where it has one, which takes no check."""
+    """The decision of a model: by a curve of its encoder's parts where it has one, or by the cosine."""
     if isinstance(calibration, PartsCurve):
-        return ByParts(calibration, encoder)
+        return ByParts(calibration, encoder, check, trees)
     if check is not None:
         return ByCheckedCosine(calibration, check)
     return ByCosine(calibration)
@@ -263,31 +351,39 @@ class PartsCurve:
         """The model's own logits, float64 [n], before `steepness` and `shift`."""
         return with_products(cosines) @ np.array(self.weights) + self.intercept
 
-    def __call__(self, cosines: np.ndarray) -> np.ndarray:
-        """The probabilities, float64 [n], of pairs with these cosines of their parts, [n, parts]."""
-        return logistic(self.steepness * self.logits(cosines) + self.shift)
+    def probabilities(self, logits: np.ndarray) -> np.ndarray:
+        """The probabilities, float64 [n], that belong to logits as `logits` gives them."""
+        return logistic(self.steepness * logits + self.shift)
+
+    def logit_of(self, probability: float) -> float:
+        """The logit that belongs to a probability, as `logits` gives them."""
+        p = np.clip(probability, 1e-12, 1 - 1e-12)
+        return float((np.log(p / (1 - p)) - self.shift) / self.steepness)
 
     def candidate_cut(self, probability: float) -> float:
         """The cosine of whole vectors above which nearly all pairs of this probability lie."""
-        p = np.clip(probability, 1e-12, 1 - 1e-12)
-        own = logistic((np.log(p / (1 - p)) - self.shift) / self.steepness)
+        own = logistic(self.logit_of(probability))
         return min(float(np.interp(own, self.borders, self.cosines, left=-1)), EQUAL)
 
+    def with_cuts(self, probabilities: np.ndarray, cosines: np.ndarray) -> PartsCurve:
+        """The same with the cuts of pairs by their probabilities and whole cosines, float [n] each."""
+        above = (cosines[probabilities > border] for border in self.borders)
+        cuts = [np.quantile(some, LEFT_OUT) if len(some) else -1.0 for some in above]
+        return replace(self, cosines=tuple(np.maximum.accumulate(cuts).tolist()))
+
     def refitted(
-        self, cosines: np.ndarray, labels: np.ndarray, resamples: int
+        self, logits: np.ndarray, labels: np.ndarray, resamples: int
     ) -> dict[str, Any]:
         """The curve with another intercept and steepness, of labelled pairs; former ones do not count.
 
-        Of cosines [n, parts] and labels, bool [n], it returns what
+        Of the pairs' logits, float64 [n], and labels, bool [n], it returns what
         `FittedThreshold.to_dict` has, with its own `fit`; the interval is of its
         probabilities. For `resamples` and errors see
         `siamese.evaluation.thresholds.fit_threshold`.
         """
-        # The logits on the scale of a cosine: the curve as it is has the slope expected
-        # of one.
-        fit = fit_threshold(
-            0.5 + self.logits(cosines) / SLOPE[0], labels, resamples=resamples
-        )
+        # On the scale of a cosine: the curve as it is has the slope expected of one.
+        scores = 0.5 + logits / SLOPE[0]
+        fit = fit_threshold(scores, labels, resamples=resamples)
         curve = fit.calibration
         new = {
             "steepness": curve.slope / SLOPE[0],
@@ -344,10 +440,7 @@ def fit_parts(
     intercept = float(regression.intercept_[0] - weights @ scaler.mean_)
     borders = tuple(np.linspace(0.05, 0.95, 19).tolist())
     curve = PartsCurve(len(x), intercept, tuple(weights.tolist()), borders, borders)
-    probabilities = curve(part_cosines)
-    above = (cosines[probabilities > border] for border in borders)
-    cuts = [np.quantile(some, LEFT_OUT) if len(some) else -1.0 for some in above]
-    return replace(curve, cosines=tuple(np.maximum.accumulate(cuts).tolist()))
+    return curve.with_cuts(logistic(curve.logits(part_cosines)), cosines)
 
 
 def with_products(cosines: np.ndarray) -> np.ndarray:

@@ -24,9 +24,9 @@ from siamese.model.decision import (
     ReadTexts,
     calibration_of,
     decision_of,
-    part_cosines,
 )
 from siamese.model.near_misses import NearMissCheck
+from siamese.model.trees import Trees
 from siamese.nn.nearest import EQUAL, cosines_with
 from siamese.system.arguments import as_number, whole_number
 from siamese.system.progress import progress_bar
@@ -50,6 +50,7 @@ class DuplicateDetector:
         None for a model without one.
       card: what the model was trained on, its figures and versions; JSON values.
       check: the near-miss check, see `with_check`; None without one.
+      trees: what a trained model's own check adds, see `siamese.training.own_check`; for a curve of parts.
     """
 
     def __init__(
@@ -60,12 +61,14 @@ class DuplicateDetector:
         calibration: Any = None,
         card: dict[str, Any] | None = None,
         check: NearMissCheck | None = None,
+        trees: Trees | None = None,
     ):
         self.encoder = find_encoder(encoder)
         self.threshold = as_number(threshold, "threshold")
         self.calibration = calibration
         self.check = check
-        self.decision = decision_of(calibration, self.encoder, check)
+        self.trees = trees
+        self.decision = decision_of(calibration, self.encoder, check, trees)
         self.card = dict(card or {})
         # Where the threshold comes from: 'labels', 'given' (a number), 'default' (neither),
         # or 'model'.
@@ -114,8 +117,7 @@ class DuplicateDetector:
         one, two = self.pairs(pairs.question1, pairs.question2)
         labels = pairs.is_duplicate
         if isinstance(self.decision, ByParts):
-            cosines = part_cosines(self.encoder, one.vectors, two.vectors)
-            fit = self.decision.calibration.refitted(cosines, labels, resamples)
+            fit = self.decision.refitted(one, two, labels, resamples)
         else:
             scores = self.decision.scores(one, two)
             fit = fit_threshold(scores, labels, resamples=resamples).to_dict()
@@ -148,6 +150,7 @@ class DuplicateDetector:
             calibration=calibration_of(fit.get("calibration")),
             card={**self.card, "threshold_fit": dict(fit), "threshold_from": source},
             check=model_file.check_of(fit["ignore"]) if "ignore" in fit else self.check,
+            trees=self.trees,
         )
 
     def with_check(self, check: NearMissCheck | None) -> DuplicateDetector:
@@ -155,8 +158,9 @@ class DuplicateDetector:
 
         It takes its penalty off the cosine of two questions that share most words and
         differ in a number, a name, a negation or the like; what is left decides, in
-        groups, too. Order and `similarity` stay the cosine's. ArgumentError for a model
-        that decides by a curve of its parts.
+        groups, too. Order and `similarity` stay the cosine's. Of a model that decides
+        by a probability it takes the penalty off that, and without a check the model's
+        own one counts for nothing either.
 
         Example:
           >>> detector = DuplicateDetector.pretrained()
@@ -166,16 +170,13 @@ class DuplicateDetector:
           >>> detector.with_check(NearMissCheck.shipped()).predict(*pair)
           False
         """
-        if check is not None and isinstance(self.decision, ByParts):
-            raise ArgumentError(
-                "The near-miss check is for models that decide by a cosine; this one has a curve of parts."
-            )
         return DuplicateDetector(
             self.encoder,
             threshold=self.threshold,
             calibration=self.calibration,
             card=self.card,
             check=check,
+            trees=self.trees,
         )
 
     # ---- Saving ----
@@ -200,6 +201,7 @@ class DuplicateDetector:
         where it cannot be written, or its encoder is an object in Python.
         """
         tree, arrays = tree_of(self.encoder)
+        arrays |= model_file.arrays_of(self.trees)
         path = model_file.model_path(path)
         facts = {"encoder": tree, **model_file.fit_of(self), "card": self.card}
         del facts["threshold_from"]  # The card has it.
@@ -282,7 +284,7 @@ class DuplicateDetector:
         """Whether two questions (or two lists, pair by pair) have a score above a threshold or the own.
 
         The score is their cosine, or for a model with a curve of its parts their
-        probability.
+        probability; what a near-miss check takes off is off.
         """
         scores = self.decision.scores(*self.pairs(question1, question2))
         answers = scores > border_of(self, threshold)

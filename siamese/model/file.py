@@ -5,7 +5,8 @@ kind, version, SHA-256 and more facts. A writer replaces the file as a whole
 (`siamese.system.files`).
 
 The facts of a model: encoder (`siamese.encoders.tree`), threshold, calibration, card.
-The arrays are those of the encoder.
+The arrays are those of the encoder, and the trees of its own near-miss check, whose
+names begin with ``check/``.
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from siamese.encoders import is_encoder_name
-from siamese.encoders.protocol import checksum
+from siamese.encoders.protocol import Encoder, checksum
 from siamese.encoders.tree import encoder_of, tree_of
 from siamese.errors import CheckpointError, DataError
+from siamese.model.decision import calibration_of, numbers_of
 from siamese.model.near_misses import NearMissCheck
+from siamese.model.trees import Trees
 from siamese.system.files import explained, open_atomically
 
 if TYPE_CHECKING:
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 FORMAT = "siamese"
 VERSION = 5
 MODEL_NAME = "model.safetensors"  # in the directory of a run
+_TREES = "check/"  # The names of the arrays of a model's own check begin so.
 # What reading other contents raises.
 DAMAGE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
 
@@ -101,18 +105,19 @@ def read_file(
 
 def read_model(path: str | os.PathLike) -> DuplicateDetector:
     """Reads a detector from its file, or from the directory of a run; CheckpointError as `read_file`."""
-    from siamese.model.decision import calibration_of
     from siamese.model.detector import DuplicateDetector
 
     path = model_path(path)
     arrays, facts = read_file(path, "model")
     try:
+        encoder = encoder_of(facts["encoder"], arrays, path)
         return DuplicateDetector(
-            encoder_of(facts["encoder"], arrays, path),
+            encoder,
             threshold=facts["threshold"],
             calibration=calibration_of(facts["calibration"]),
             card=dict(facts["card"]),
             check=check_of(facts.get("ignore")),
+            trees=trees_of(arrays, encoder),
         )
     except DataError:  # of the encoder's files
         raise
@@ -134,6 +139,25 @@ def fit_of(detector: DuplicateDetector) -> dict[str, Any]:
 def check_of(ignore: list[str] | None) -> NearMissCheck | None:
     """The shipped check that ignores some kinds; None of None."""
     return None if ignore is None else NearMissCheck.shipped(ignore)
+
+
+def arrays_of(trees: Trees | None) -> dict[str, np.ndarray]:
+    """The arrays of a model's own near-miss check, by their names in its file."""
+    if trees is None:
+        return {}
+    return {f"{_TREES}{name}": array for name, array in trees._asdict().items()}
+
+
+def trees_of(arrays: Mapping[str, np.ndarray], encoder: Encoder) -> Trees | None:
+    """The trees of the arrays of a file, None of none; ValueError for trees that are none."""
+    own = {
+        name.removeprefix(_TREES): array
+        for name, array in arrays.items()
+        if name.startswith(_TREES)
+    }
+    if not own:
+        return None
+    return Trees.of(own).checked(numbers_of(len(encoder.parts)))
 
 
 def model_path(path: str | os.PathLike) -> Path:

@@ -20,6 +20,7 @@ import Stemmer
 
 from siamese.errors import ArgumentError
 from siamese.model.near_miss_words import ENGLISH, Language
+from siamese.model.trees import Trees
 from siamese.text.cleaning import cleaned, normalized, straightened
 
 MOST_UNITS = 50  # A text of more words is not compared.
@@ -76,7 +77,6 @@ _NUMBER, _DATE, _NAME, _SCOPE, _SMALL, _OPPOSITE, _DIRECTION = (
 )
 _TIMES = 16  # A unit counts at most so often in a text.
 _BLOCK = 1 << 15  # pairs compared at once
-_ROWS = 4096  # of features that go through the trees at once
 _HELD = 200_000  # words whose units are held
 _PIECE = re.compile(
     r"(?<![^\s(])-(?=[$€£]?\d)"  # -5
@@ -802,6 +802,7 @@ class NearMissCheck:
         strength: float | None = None,
     ):
         self.weights = weights
+        self.trees = Trees.of(weights)
         self.ignore = tuple(kind for kind in KINDS if kind in set(ignore))
         unknown = sorted(set(ignore) - set(KINDS))
         if unknown:
@@ -828,8 +829,21 @@ class NearMissCheck:
         """
         return self.penalty_of(features(texts_a, texts_b, cosines))
 
+    def features(
+        self, texts_a: Sequence[str], texts_b: Sequence[str], cosines: np.ndarray
+    ) -> np.ndarray:
+        """The `features` of pairs of texts, those of ignored kinds 0."""
+        rows = features(texts_a, texts_b, cosines)
+        for kind in self.ignore:
+            rows[:, [_N[name] for name in _OF_KIND[kind]]] = 0
+        return rows
+
     def penalty_of(self, rows: np.ndarray) -> np.ndarray:
         """The penalties, float32 [n], of rows of `features`."""
+        return np.float32(self.strength) * self.doubts(rows)
+
+    def doubts(self, rows: np.ndarray) -> np.ndarray:
+        """The penalties as logits, float32 [n], before `strength` makes cosines of them."""
         found = np.zeros(len(rows), np.float32)
         low, high = GATE
         near = np.flatnonzero(rows[:, _N["share"]] > low)
@@ -844,24 +858,12 @@ class NearMissCheck:
         gate *= np.minimum(SHORT / np.maximum(rows[:, _N["units"]], 1), 1)
         slope, shift = self.weights["cosine"]
         doubt = slope * rows[:, _N["cosine"]] + shift - self.logits(rows) - MARGIN
-        found[near] = self.strength * gate * np.maximum(doubt, 0)
+        found[near] = gate * np.maximum(doubt, 0)
         return found
 
     def logits(self, rows: np.ndarray) -> np.ndarray:
         """The logit of being duplicates by all features, float64 [n], of rows of `features`."""
-        w = self.weights
-        logits = np.full(len(rows), w["start"], np.float64)
-        for at in range(0, len(rows), _ROWS):
-            block = slice(at, at + _ROWS)
-            columns = np.ascontiguousarray(rows[block].T)
-            each = np.arange(columns.shape[1])
-            for root in w["roots"]:
-                node = np.full(len(each), root)
-                for _ in range(w["depth"]):
-                    above = columns[w["feature"][node], each] > w["threshold"][node]
-                    node = np.where(above, w["right"][node], w["left"][node])
-                logits[block] += w["value"][node]
-        return logits
+        return self.trees(rows)
 
     def reasons(self, text_a: str, text_b: str) -> list[Difference]:
         """In what two texts differ, ignored kinds left out; other words only where nothing else does."""

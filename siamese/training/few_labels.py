@@ -16,15 +16,17 @@ from siamese.errors import DataError
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.evaluation.retrieval import evaluate_retrieval
 from siamese.evaluation.thresholds import fit_threshold
-from siamese.model.decision import fit_parts, part_cosines
+from siamese.model.decision import part_cosines
 from siamese.model.detector import UNLABELLED_THRESHOLD, DuplicateDetector
+from siamese.model.near_misses import NearMissCheck
 from siamese.nn.nearest import top_k
 from siamese.reading.clusters import cluster_split, number_questions, question_groups
 from siamese.reading.pairs import QuestionPairs
 from siamese.system.arguments import counted
 from siamese.training.head import fit_head
+from siamese.training.own_check import LEAST_PAIRS, fit_compared
 from siamese.training.pieces import Pieces
-from siamese.training.report import CURVE_PAIRS
+from siamese.training.report import decided
 
 FOLDS = 3  # Each part of the labels is judged by a head of the others.
 LEAST = 3  # duplicates
@@ -88,7 +90,7 @@ class LabelledVectors:
         is_usual = self.start.lstm is not None or self.are_links
         pieces = self.start.with_head(matrix)
         encoder = pieces.encoder(None if is_usual else FEW_SHARES)
-        return DuplicateDetector(encoder, card=self.card)
+        return DuplicateDetector(encoder, card=self.card, check=NearMissCheck.shipped())
 
     def vectors(self, model: DuplicateDetector) -> np.ndarray:
         """The texts' vectors by a model of `fitted`, float32 [texts, size]."""
@@ -145,7 +147,9 @@ def teach(
     model = labelled.fitted(np.arange(count))
     measure, encoder, after = _figures(labelled, left_out)
     gain = Gain(measure, encoder, after, count, duplicates)
-    return model.with_threshold(_threshold_fit(labelled, left_out)), gain
+    fit = _threshold_fit(labelled, left_out, model)
+    source = fit.get("threshold_from", "labels")
+    return decided(model, fit, {**model.card, "threshold_from": source}), gain
 
 
 def _encoded(
@@ -192,17 +196,24 @@ def _figures(labelled: LabelledVectors, left_out: LeftOut) -> tuple[str, float, 
     return "ROC AUC", encoder.roc_auc, model.roc_auc
 
 
-def _threshold_fit(labelled: LabelledVectors, left_out: LeftOut) -> dict[str, Any]:
-    """Threshold and calibration as plain values; links have none."""
+def _threshold_fit(
+    labelled: LabelledVectors, left_out: LeftOut, model: DuplicateDetector
+) -> dict[str, Any]:
+    """Threshold, calibration and trees of pairs left out; links have none."""
     if labelled.are_links:
         return {
             "threshold": UNLABELLED_THRESHOLD,
             "calibration": None,
             "threshold_from": "default",
         }
-    if len(labelled.is_duplicate) < CURVE_PAIRS:
-        return fit_threshold(left_out.cosines, labelled.is_duplicate).to_dict()
-    return fit_parts(left_out.part_cosines, left_out.cosines, labelled.is_duplicate).fit
+    read = [model.encoder.read(text) for text in labelled.texts]
+    one, two = ([read[row] for row in side] for side in labelled.rows.T)
+    labels = labelled.is_duplicate
+    cosines = left_out.cosines
+    if len(labels) < LEAST_PAIRS:
+        scores = cosines - model.check.penalty(one, two, cosines)
+        return fit_threshold(scores, labels).to_dict()
+    return fit_compared(left_out.part_cosines, cosines, one, two, labels)
 
 
 def parts_of(pairs: QuestionPairs, seed: int) -> list[np.ndarray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,14 @@ from siamese.evaluation.calibration import fit_calibration
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.evaluation.report import Evaluation
 from siamese.evaluation.thresholds import COURSE_THRESHOLD, best_threshold
-from siamese.model.decision import Questions, fit_parts, part_cosines
+from siamese.model.decision import Questions, calibration_of, part_cosines
 from siamese.model.detector import DuplicateDetector
 from siamese.nn.nearest import cosines_with
 from siamese.reading.pairs import QuestionPairs
+from siamese.training.own_check import LEAST_PAIRS, fit_own_check
 from siamese.training.pieces import Pieces
 
 logger = logging.getLogger("siamese")
-CURVE_PAIRS = 1000  # With as many labels a curve of the parts' cosines decides.
 MOST = (0.05, 0.95)  # the quantiles between which nine in ten lie
 LEAST_SPREAD = 0.01  # Cosines of which nine in ten lie closer together say nothing.
 
@@ -32,12 +33,13 @@ def measure(
 ) -> tuple[Evaluation, DuplicateDetector]:
     """The figures of a model on test pairs, and the model with what the held-out pairs say.
 
-    They give threshold and calibration; from `CURVE_PAIRS` on a model of several parts
-    gets a curve. Where a model does not separate them it gets the course's threshold,
-    marked as a default, and no calibration, and a warning says so.
+    They give threshold and calibration, or a curve with trees, see
+    `siamese.training.own_check`. Where a model does not separate them it gets the
+    course's threshold, marked as a default, and no calibration, and a warning says so.
     """
     fit = _fit(detector, held_out)
-    detector = detector.with_threshold(fit)
+    source = fit.get("threshold_from", "model")
+    detector = decided(detector, fit, {**detector.card, "threshold_from": source})
     sides = detector.pairs(test.question1, test.question2)
     scores = detector.decision.scores(*sides)
     frozen = Pieces.of(detector.encoder).frozen
@@ -65,6 +67,20 @@ def measure(
     return report, detector
 
 
+def decided(
+    detector: DuplicateDetector, fit: Mapping[str, Any], card: dict[str, Any]
+) -> DuplicateDetector:
+    """A model with what held-out pairs say, `Evaluation.fit`, and another card."""
+    return DuplicateDetector(
+        detector.encoder,
+        threshold=fit["threshold"],
+        calibration=calibration_of(fit["calibration"]),
+        card=card,
+        check=detector.check,
+        trees=fit.get("trees"),
+    )
+
+
 def _frozen_cosines(
     detector: DuplicateDetector, one: Questions, two: Questions
 ) -> np.ndarray:
@@ -75,14 +91,13 @@ def _frozen_cosines(
 
 
 def _fit(detector: DuplicateDetector, held_out: QuestionPairs) -> dict[str, Any]:
-    """Threshold and calibration of held-out pairs as plain values, see `measure`."""
+    """Threshold, calibration and trees of held-out pairs, see `measure`."""
     one, two = detector.pairs(held_out.question1, held_out.question2)
     labels = held_out.is_duplicate
-    cosines = cosines_with(one.vectors, two.vectors)
-    if len(detector.encoder.parts) > 1 and len(labels) >= CURVE_PAIRS:
-        parts = part_cosines(detector.encoder, one.vectors, two.vectors)
-        return fit_parts(parts, cosines, labels).fit
-    problem = unseparated(cosines, labels)
+    if len(detector.encoder.parts) > 1 and len(labels) >= LEAST_PAIRS:
+        return fit_own_check(detector.encoder, one, two, labels)
+    scores = detector.decision.scores(one, two)
+    problem = unseparated(scores, labels)
     if problem:
         logger.warning(problem)
         return {
@@ -90,8 +105,8 @@ def _fit(detector: DuplicateDetector, held_out: QuestionPairs) -> dict[str, Any]
             "calibration": None,
             "threshold_from": "default",
         }
-    calibration = fit_calibration(cosines, labels).to_dict()
-    return {"threshold": best_threshold(cosines, labels), "calibration": calibration}
+    calibration = fit_calibration(scores, labels).to_dict()
+    return {"threshold": best_threshold(scores, labels), "calibration": calibration}
 
 
 def with_lstm(
@@ -102,7 +117,7 @@ def with_lstm(
     It is measured by the whole vectors' cosines of held-out pairs.
     """
     pieces = Pieces.of(head.encoder)._replace(lstm=Pieces.of(lstm.encoder).lstm)
-    both = DuplicateDetector(pieces.encoder(), card=lstm.card)
+    both = DuplicateDetector(pieces.encoder(), card=lstm.card, check=head.check)
     one, two = both.pairs(held_out.question1, held_out.question2)
     cosines = part_cosines(both.encoder, one.vectors, two.vectors)
 

@@ -28,9 +28,9 @@ from siamese.encoders.protocol import BaseEncoder
 from siamese.errors import ArgumentError, CheckpointError
 from siamese.evaluation.report import Evaluation
 from siamese.evaluation.thresholds import COURSE_THRESHOLD
-from siamese.model.decision import calibration_of
 from siamese.model.detector import DuplicateDetector
 from siamese.model.file import MODEL_NAME, read_file, write_file
+from siamese.model.near_misses import NearMissCheck
 from siamese.nn.lstm import Dropout, LstmConfig, check_finite, init
 from siamese.reading.pairs import QuestionPairs
 from siamese.system.files import explained, lock_run, write_text_atomically
@@ -41,7 +41,7 @@ from siamese.training.head import head_network
 from siamese.training.losses import make_loss
 from siamese.training.pieces import Pieces
 from siamese.training.prepare import TrainingData, make_batches, prepare
-from siamese.training.report import measure
+from siamese.training.report import decided, measure
 from siamese.training.step import (
     Network,
     device_mesh,
@@ -419,8 +419,11 @@ class Trainer:
             "threshold_from": "default",
             "versions": versions,
         }
+        encoder = self._trained()
+        # An LSTM alone, such as the course's, decides by its cosine.
+        check = NearMissCheck.shipped() if len(encoder.parts) > 1 else None
         return DuplicateDetector(
-            self._trained(), threshold=COURSE_THRESHOLD, calibration=None, card=card
+            encoder, threshold=COURSE_THRESHOLD, card=card, check=check
         )
 
     def save(self, report: Evaluation | None = None, **card: Any) -> DuplicateDetector:
@@ -434,12 +437,7 @@ class Trainer:
             facts = {**detector.card, "figures": report.to_dict()}
             if report.fit["calibration"]:
                 facts["threshold_from"] = "model"
-            detector = DuplicateDetector(
-                detector.encoder,
-                threshold=report.fit["threshold"],
-                calibration=calibration_of(report.fit["calibration"]),
-                card=facts,
-            )
+            detector = decided(detector, report.fit, facts)
         detector.card.update(card)
         if self.output_dir is not None:
             with lock_run(self.output_dir):

@@ -225,7 +225,7 @@ def test_an_lstm_starts_from_no_model():
 def test_an_lstm_that_says_nothing_adds_nothing_and_many_pairs_give_a_curve(
     monkeypatch,
 ):
-    monkeypatch.setattr("siamese.training.report.CURVE_PAIRS", 60)
+    monkeypatch.setattr("siamese.training.report.LEAST_PAIRS", 60)
     head = with_head(bare().encoder, np.eye(24))
     pairs, rng = questions_of(120, 1), np.random.default_rng(1)
     sides = pairs.question1, pairs.question2
