@@ -95,7 +95,6 @@ def _how_read(read: ListReading, questions: QuestionList) -> dict[str, Any]:
     own = shared.given(read)
     kept = ("column", "id_column", "keep_repeated")
     facts = {name: own[name] for name in kept if name in own}
-    facts["compared"] = questions.column
     facts["numbered"] = not questions.has_ids
     return facts
 
@@ -258,6 +257,10 @@ class Serve(CommandOptions):
         Sequence[str],
         option(nargs="+", metavar="NAME", help="extra Host header to accept"),
     ] = ()
+    read_only: Annotated[
+        bool,
+        flag("search and compare only: nobody can add, remove, answer or group"),
+    ] = False
     model: shared.Model = None
     read: ListReading
 
@@ -269,6 +272,7 @@ def serve(options: Serve) -> None:
     siamese serve questions.db               (needs the packages of the extra serve)
     siamese serve questions.csv              (a list of questions; what is added is lost at the end)
     siamese serve                            (300 questions written by hand, to look at the page)
+    siamese serve questions.db --read-only   (for students or customers: search and compare only)
     SIAMESE_API_KEY=... siamese serve questions.db --host 0.0.0.0   (clients send Authorization: Bearer ...)
     """
     from siamese.corpus import HANDWRITTEN
@@ -281,5 +285,9 @@ def serve(options: Serve) -> None:
     with opened(path, options.model, options.read) as source:
         note_each(source.notes())
         serve_index(
-            source.index(), options.host, options.port, list(options.allow_host)
+            source.index(),
+            options.host,
+            options.port,
+            list(options.allow_host),
+            options.read_only,
         )

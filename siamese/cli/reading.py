@@ -346,7 +346,11 @@ def build_index(
     from siamese.index import QuestionIndex
 
     assert questions is not None
-    reading = options.pop("reading", {}) | {"repeated": questions.repeated.to_json()}
+    reading = {
+        "compared": questions.column,
+        "repeated": questions.repeated.to_json(),
+        **options.pop("reading", {}),
+    }
     return QuestionIndex.build(
         detector,
         questions.questions,

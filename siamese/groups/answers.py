@@ -6,14 +6,60 @@ for all questions that have them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from siamese.errors import DataError
 from siamese.reading.clusters import answer_key, check_answers
 from siamese.reading.pairs import QuestionPairs
 
 Answer = tuple[str, str, bool]  # two folded texts, the lesser first; are they the same?
+ANY = (None, False, True)
+
+
+class AnswerChange(NamedTuple):
+    """The answer to a pair of questions becomes another; None stands for no answer."""
+
+    question1: str
+    question2: str
+    is_duplicate: bool | None
+    replaces: tuple[bool | None, ...] = ANY  # the answers that it may replace
+
+
+class ChangedAnswers(NamedTuple):
+    """What `QuestionIndex.change_answers` did."""
+
+    stored: int  # pairs that the index has; each has its new answer
+    before: list[bool | None]  # the former answer of each pair
+
+
+def changed_answers(
+    changes: Sequence[AnswerChange],
+    answer_of: Callable[[tuple[str, str]], bool | None],
+    add: Callable[[QuestionPairs, bool], int],
+) -> ChangedAnswers:
+    """Changes the answers to several pairs; DataError where one of them may not be replaced.
+
+    `answer_of` tells the answer that a pair has, by its `answer_key`. `add` stores
+    answers, or forgets them, and returns to how many pairs.
+    """
+    before = [answer_of(answer_key(one.question1, one.question2)) for one in changes]
+    for change, own in zip(changes, before):
+        if own not in (*change.replaces, change.is_duplicate):
+            what = {None: "took the answer back", True: "answered duplicates"}
+            raise DataError(
+                f"Another person {what.get(own, 'answered different')} meanwhile. Nothing was changed."
+            )
+    stored = 0
+    for is_forgotten in (True, False):
+        some = [one for one in changes if (one.is_duplicate is None) == is_forgotten]
+        if some:
+            labels = [bool(one.is_duplicate) for one in some]
+            sides = ([one[side] for one in some] for side in (0, 1))
+            stored += add(QuestionPairs(*sides, labels), is_forgotten)
+    return ChangedAnswers(stored, before)
 
 
 def new_answers(earlier: QuestionPairs, pairs: QuestionPairs) -> list[Answer]:

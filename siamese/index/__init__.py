@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from siamese.encoders.lstm import Lstm
+from siamese.groups.answers import AnswerChange, ChangedAnswers
 from siamese.groups.grouping import Snapshot
 from siamese.index.incoming import Incoming, as_compared, as_id, encoded
 from siamese.index.ranking import ENCODER_VECTOR_WEIGHT, MODES, VECTOR_WEIGHT, Hit
@@ -303,6 +304,15 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
         None stands for no answer. So two people who answer at once never replace, or
         take back, each other's answer: another value than `is_duplicate` comes back.
         Errors are those of `add_answers`.
+        """
+
+    @abstractmethod
+    def change_answers(self, changes: Sequence[AnswerChange]) -> ChangedAnswers:
+        """Changes the answers to several pairs, all of them or none; returns the former ones.
+
+        DataError where a pair has an answer that its change may not replace, and where
+        the answers contradict each other then. A pair of which the index lacks a
+        question is left out.
         """
 
     @abstractmethod

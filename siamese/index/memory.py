@@ -11,8 +11,14 @@ from typing import Any
 import numpy as np
 
 from siamese.encoders.protocol import unknown_texts
-from siamese.errors import ArgumentError
-from siamese.groups.answers import bound_places, new_answers
+from siamese.errors import ArgumentError, DataError
+from siamese.groups.answers import (
+    AnswerChange,
+    ChangedAnswers,
+    bound_places,
+    changed_answers,
+    new_answers,
+)
 from siamese.groups.grouping import (
     Grouping,
     Snapshot,
@@ -339,6 +345,20 @@ class ListIndex(QuestionIndex):
             label = bool(before if forget else is_duplicate)
             pair = QuestionPairs([question1], [question2], [label])
             return is_duplicate if self.add_answers(pair, forget=forget) else None
+
+    def change_answers(self, changes: Sequence[AnswerChange]) -> ChangedAnswers:
+        """`QuestionIndex.change_answers`."""
+        with self._changing:
+            before = self._now
+            try:
+                return changed_answers(
+                    changes,
+                    before.answers.get,
+                    lambda pairs, forget: self.add_answers(pairs, forget=forget),
+                )
+            except DataError:
+                self._now = before
+                raise
 
     def answers(self) -> QuestionPairs:
         """`QuestionIndex.answers`."""

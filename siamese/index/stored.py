@@ -15,6 +15,7 @@ import numpy as np
 
 from siamese.encoders.tree import tree_of
 from siamese.errors import ArgumentError, CheckpointError, SiameseError
+from siamese.groups.answers import AnswerChange, ChangedAnswers
 from siamese.groups.grouping import Grouping, Snapshot, linked_labels
 from siamese.index import Added, Asked, Found, QuestionIndex, stored_groups
 from siamese.index import rows as rows_of
@@ -273,6 +274,12 @@ class FileIndex(QuestionIndex):
         with self._moment(change=True) as (db, _):
             pair = (question1, question2)
             return stored_groups.change_answer(db, pair, is_duplicate, before)
+
+    @steady
+    def change_answers(self, changes: Sequence[AnswerChange]) -> ChangedAnswers:
+        """`QuestionIndex.change_answers`."""
+        with self._moment(change=True) as (db, _):
+            return stored_groups.change_answers(db, changes)
 
     @steady
     def answers(self) -> QuestionPairs:

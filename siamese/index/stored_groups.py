@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 
 from siamese.encoders.protocol import unknown_texts
-from siamese.groups.answers import bound_places, new_answers
+from siamese.groups.answers import (
+    AnswerChange,
+    ChangedAnswers,
+    bound_places,
+    changed_answers,
+    new_answers,
+)
 from siamese.groups.grouping import (
     Grouping,
     Snapshot,
@@ -272,6 +278,22 @@ def change_answer(
     label = bool(before if is_duplicate is None else is_duplicate)
     stored = add_answers(db, QuestionPairs([pair[0]], [pair[1]], [label]), forget)
     return is_duplicate if stored else None
+
+
+def change_answers(
+    db: sqlite3.Connection, changes: Sequence[AnswerChange]
+) -> ChangedAnswers:
+    """`QuestionIndex.change_answers`."""
+
+    def answer_of(key: tuple[str, str]) -> bool | None:
+        query = "select is_duplicate from answer where (one, two) = (?, ?)"
+        row = db.execute(query, key).fetchone()
+        return None if row is None else bool(row[0])
+
+    def add(pairs: QuestionPairs, forget: bool) -> int:
+        return add_answers(db, pairs, forget)
+
+    return changed_answers(changes, answer_of, add)
 
 
 def forget_removed(db: sqlite3.Connection) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import gc
 import ipaddress
@@ -24,22 +25,23 @@ from uvicorn.logging import AccessFormatter
 
 from siamese import __version__
 from siamese.errors import ArgumentError, CheckpointError, DataError, SiameseError
+from siamese.groups.answers import ANY, AnswerChange
 from siamese.groups.grouping import group_rows
-from siamese.index import QuestionIndex
+from siamese.index import Hit, QuestionIndex
 from siamese.index.asking import shown
 from siamese.index.list_pairs import ListPairs
 from siamese.model.detector import judged
 from siamese.model.explain import explain
-from siamese.reading.pairs import QuestionPairs
 from siamese.serving import schema
+from siamese.serving.about import Examples, about, floor_of
 from siamese.serving.gate import KEY, MOST_WAITING, PROBLEMS, Gate, refused
 from siamese.serving.patience import PATIENCE, timed_protocol
 from siamese.system.arguments import counted
-from siamese.text.display import NO_LABELS, json_text, rounded
+from siamese.text.display import json_text, rounded
+from siamese.text.language import text_languages
 
 MOST_WORKING = max(2, os.cpu_count() or 1)  # requests that are answered at once
 ABOUT = "Has it been asked before? Cosines, search, groups and changes of one index of questions."
-NOTE = f"{NO_LABELS[:-1]}; answers about pairs fit it to yours."
 # The addresses of the page, and the files there with their types.
 PAGE = {
     "/": ("page.html", "text/html"),
@@ -89,6 +91,7 @@ def make_app(
     key: str | None = None,
     names: Sequence[str] = (),
     patience: float = PATIENCE,
+    read_only: bool = False,
 ) -> FastAPI:
     """The application (ASGI), which closes the index at its end.
 
@@ -118,9 +121,11 @@ def make_app(
     )
     v1 = APIRouter(prefix="/v1", responses=problems(400, 403, 408, 413, 422, 503))
     _add_questions(v1, index)
-    _add_facts(v1, index)
-    _add_changes(v1, index)
-    _add_answers(v1, index)
+    _add_facts(v1, index, read_only)
+    if not read_only:
+        _add_groups(v1, index)
+        _add_changes(v1, index)
+        _add_answers(v1, index)
     # It only documents the key; the gate demands it, before a request is read.
     documented = [Depends(HTTPBearer(auto_error=False))] if key else []
     app.include_router(
@@ -173,13 +178,44 @@ def _add_questions(v1: APIRouter, index: QuestionIndex) -> None:
     def search(body: schema.Search) -> Response:
         """The stored questions most similar to each new one, best first."""
         results = index.search(**dict(body))
-        return answered(
-            {"results": [[rounded(hit._asdict()) for hit in hits] for hits in results]}
-        )
+        encoder = index.detector.encoder.name
+        floors = [floor_of(text, encoder, body.mode) for text in body.questions]
+        return answered({"results": _with_languages(index, results), "floors": floors})
 
 
-def _add_facts(v1: APIRouter, index: QuestionIndex) -> None:
-    """Declares the paths that tell of all questions."""
+def _with_languages(
+    index: QuestionIndex, results: list[list[Hit]]
+) -> list[list[dict[str, Any]]]:
+    """Hits as JSON values, with the language of each that is not in the main one of the list."""
+    languages = index.languages
+    named: list[list[dict[str, Any]]] = []
+    for hits in results:
+        codes = [""] * len(hits)
+        if languages and len(languages.shares) > 1:
+            own = text_languages([hit.question for hit in hits], languages)
+            codes = [code if code != languages.main else "" for code in own]
+        rows = (rounded(hit._asdict()) for hit in hits)
+        named.append([{**row, "language": code} for row, code in zip(rows, codes)])
+    return named
+
+
+def _add_facts(v1: APIRouter, index: QuestionIndex, read_only: bool) -> None:
+    """Declares the paths that describe the index."""
+    chosen = Examples(index)
+
+    @v1.post("/info", response_model=schema.About)
+    def info(body: schema.Nothing) -> Response:
+        """The size of the index, its threshold, and how the page shows its hits."""
+        return answered(about(index, read_only))
+
+    @v1.post("/examples", response_model=schema.Examples)
+    def examples(body: schema.Nothing) -> Response:
+        """Up to three questions of the index to try a search with."""
+        return answered({"questions": chosen.now()})
+
+
+def _add_groups(v1: APIRouter, index: QuestionIndex) -> None:
+    """Declares the path of the groups, which the index keeps."""
 
     @v1.post("/groups", response_model=schema.Groups)
     @one_at_a_time()
@@ -190,19 +226,6 @@ def _add_facts(v1: APIRouter, index: QuestionIndex) -> None:
         page = islice(group_rows(shot), body.offset, body.offset + body.limit)
         rows = [{name: row[name] for name in schema.GROUP_ROW} for row in page]
         return answered({"rows": rows, **counts})
-
-    @v1.post("/info", response_model=schema.About)
-    def info(body: schema.Nothing) -> Response:
-        """The size of the index, its threshold, and what is to be said of it."""
-        detector = index.detector
-        facts = {
-            "version": __version__,
-            "questions": len(index),
-            "threshold": detector.threshold,
-            "measure": detector.decision.measure,
-            "note": NOTE if detector.threshold_from == "default" else "",
-        }
-        return answered(facts)
 
 
 def _add_changes(v1: APIRouter, index: QuestionIndex) -> None:
@@ -246,18 +269,29 @@ def _add_answers(v1: APIRouter, index: QuestionIndex) -> None:
         parts = shown(*pair) if pair else []
         return answered({"pair": pair, "shown": parts, "answers": len(answers)})
 
+    def change(said: Sequence[Any]) -> dict[str, Any]:
+        changed = index.change_answers(list(map(_answer_change, said)))
+        return {
+            "stored": changed.stored,
+            "before": changed.before,
+            "fitted": bool(changed.stored and _fit(index, similar.now())),
+            "answers": len(index.answers()),
+            "threshold": index.detector.threshold,
+        }
+
     @v1.post("/answer", response_model=schema.Fitted, responses=problems(409))
     @in_turn
     def answer(body: schema.Said) -> Response:
         """Stores whether two stored questions are duplicates (null takes it back); fits the threshold."""
-        stored = _stored(index, body)
-        facts = {
-            "stored": stored,
-            "fitted": bool(stored and _fit(index, similar.now())),
-            "answers": len(index.answers()),
-            "threshold": index.detector.threshold,
-        }
+        facts = change([body])
+        del facts["before"]
         return answered(facts)
+
+    @v1.post("/answers", response_model=schema.AllFitted, responses=problems(409))
+    @in_turn
+    def answers(body: schema.AllSaid) -> Response:
+        """Stores answers to several pairs, all or none, as of one group; returns what they replace."""
+        return answered(change(body.pairs))
 
 
 class SimilarPairs:
@@ -277,17 +311,11 @@ class SimilarPairs:
         return self.pairs
 
 
-def _stored(index: QuestionIndex, said: Any) -> int:
-    """How many answers a request stores: 0 or 1; DataError where another person answered otherwise."""
-    pair = said.question1, said.question2
-    if "before" not in said.model_fields_set:
-        pairs = QuestionPairs([pair[0]], [pair[1]], [bool(said.is_duplicate)])
-        return index.add_answers(pairs, forget=said.is_duplicate is None)
-    now = index.change_answer(*pair, said.is_duplicate, said.before)
-    if now not in (said.is_duplicate, None):
-        what = "duplicates" if now else "different"
-        raise DataError(f"Another person answered {what} meanwhile; that answer stays.")
-    return int(now == said.is_duplicate)
+def _answer_change(said: Any) -> AnswerChange:
+    """An answer of a request; without `before` it replaces any."""
+    is_any = "before" not in said.model_fields_set
+    replaces = ANY if is_any else (said.before,)
+    return AnswerChange(said.question1, said.question2, said.is_duplicate, replaces)
 
 
 def _fit(index: QuestionIndex, pairs: ListPairs) -> bool:
@@ -319,15 +347,19 @@ async def _misread(request: Request, error: RequestValidationError) -> Response:
 
 
 def serve(
-    index: QuestionIndex, host: str, port: int, names: Sequence[str] = ()
+    index: QuestionIndex,
+    host: str,
+    port: int,
+    names: Sequence[str] = (),
+    read_only: bool = False,
 ) -> None:
     """Serves an index until SIGTERM or Ctrl-C, prints the address of its page, and closes the index.
 
     Clients must send the key of the environment variable `KEY`, where it is set, and
-    name the host, or one of `names`; ``*.example.org`` are all of a domain. Requests
-    that came before the signal are answered, for three seconds at most. ArgumentError
-    without a key for an address that other machines reach, and for a port that is not
-    free.
+    name the host, or one of `names`; ``*.example.org`` are all of a domain. With
+    `read_only` there is no path that changes the index. Requests that came before the
+    signal are answered, for three seconds at most. ArgumentError without a key for an
+    address that other machines reach, and for a port that is not free.
     """
     key = os.environ.get(KEY, "").strip()
     for name in names:
@@ -354,17 +386,28 @@ def serve(
         )
         # What is there to stay is not looked through again; a collection stops all threads.
         gc.freeze()
-        app = make_app(index, host, key or None, names)
+        app = make_app(index, host, key or None, names, read_only=read_only)
         server = uvicorn.Server(settings(app))
         log_requests()
         server.run(sockets=[listening])
+
+
+class WithoutText(AccessFormatter):
+    """Lines of requests without what follows the path, which may hold a question."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        """The line of a request."""
+        client, method, path, version, status = record.args
+        short = copy.copy(record)
+        short.args = (client, method, str(path).partition("?")[0], version, status)
+        return super().formatMessage(short)
 
 
 def log_requests() -> None:
     """Lets uvicorn print a line on standard error for each request that it answers."""
     lines = logging.StreamHandler()
     lines.setFormatter(
-        AccessFormatter(
+        WithoutText(
             "%(asctime)s %(client_addr)s %(request_line)s %(status_code)s",
             use_colors=False,
         )

@@ -39,6 +39,8 @@ HEADERS = {
     "form-action 'none'",
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
+    # The address of the page holds a question; other sites do not learn it.
+    "Referrer-Policy": "same-origin",
 }
 
 

@@ -98,6 +98,9 @@ Said = body(
 )
 
 
+AllSaid = body("AllSaid", pairs=several(Said))
+
+
 def model_of(kind: Any) -> Any:
     """The schema of a named tuple, an object of its fields."""
     return create_model(kind.__name__, **get_type_hints(kind))
@@ -111,12 +114,20 @@ Problem = create_model("Problem", detail=str)
 Answers = create_model("Answers", answers=list[create_model("Answer", **ANSWER)])
 EFFECTS = {"threshold": float, "words1": WORDS, "words2": WORDS}
 Explained = create_model("Explained", **ANSWER, **EFFECTS)
-Hits = create_model("Hits", results=list[list[model_of(Hit)]])
+# The code of a hit's language, empty where it is the main one of the list.
+FOUND = create_model("Hit", **get_type_hints(Hit), language=str)
+# `floors`: of each question the cosine below which no hit is similar.
+Hits = create_model("Hits", results=list[list[FOUND]], floors=list[float | None])
 Changed = model_of(Added)
 Removed = create_model("Removed", removed=int)
 ROW = create_model("GroupRow", **GROUP_ROW)
 Groups = create_model("Groups", rows=list[ROW], total=int, groups=int)
 Next = create_model("Next", pair=list[str], shown=list[str], answers=int)
-Fitted = create_model("Fitted", stored=int, answers=int, threshold=float, fitted=bool)
+FITTED = {"stored": int, "answers": int, "threshold": float, "fitted": bool}
+Fitted = create_model("Fitted", **FITTED)
+AllFitted = create_model("AllFitted", **FITTED, before=list[bool | None])
+Examples = create_model("Examples", questions=list[str])
 ABOUT = {"version": str, "questions": int, "threshold": float, "measure": str}
-About = create_model("About", **ABOUT, note=str)
+ABOUT |= {"note": str, "is_fitted": bool, "read_only": bool}
+SHOWN = {"joined": list[str], "language": str}
+About = create_model("About", **ABOUT, **SHOWN)

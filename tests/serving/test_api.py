@@ -15,7 +15,7 @@ import pytest
 from refusals import refuses
 from small_models import make_curve_detector, make_detector, random_questions
 
-from siamese import QuestionPairs
+from siamese import DuplicateDetector, QuestionPairs
 from siamese.cli.main import main, parsed
 from siamese.errors import ArgumentError
 from siamese.index import QuestionIndex
@@ -31,6 +31,7 @@ from siamese.serving import api
 
 OLD = ["how far", "how far", *random_questions(100)]
 EVIL = "evil.example:8000"
+UNFITTED = {"threshold_from": "default"}
 COLUMNS = [{"topic": "ways"}, *[{}] * (len(OLD) - 1)]
 
 
@@ -82,7 +83,7 @@ def test_answers_are_those_of_the_index(address):
         body = {"questions": ["how far", "rice"], "k": 3, **options}
         expected = [[hit._asdict() for hit in hits] for hits in index.search(**body)]
         for hit in (hit for hits in expected for hit in hits):
-            hit |= {"similarity": round(hit["similarity"], 6)}
+            hit |= {"similarity": round(hit["similarity"], 6), "language": ""}
         assert post(address, "search", **body)["results"] == expected
     ((hit,),) = post(address, "search", questions=["how far away"], k=1, threshold=1)[
         "results"
@@ -287,6 +288,7 @@ def test_a_server_that_is_killed_has_lost_no_answered_change_and_a_line_for_each
     with subprocess.Popen(command, **pipes, text=True) as server:
         try:
             address = re.search(r"http://[\d.:]+", server.stdout.readline())[0]
+            ask(address, "/?q=secret")
             for n in range(9):
                 post(
                     address,
@@ -297,6 +299,7 @@ def test_a_server_that_is_killed_has_lost_no_answered_change_and_a_line_for_each
             server.kill()
         log = server.stderr.read()
     assert len(re.findall(r"127\.0\.0\.1:\d+ POST /v1/add HTTP/1\.1 200", log)) == 9
+    assert "GET / HTTP/1.1 200" in log and "secret" not in log
     with QuestionIndex.open(path) as index:
         assert {entry["id"] for entry in index.entries} >= {
             f"new {n}" for n in range(9)
@@ -353,6 +356,120 @@ def test_an_answer_replaces_only_the_one_that_its_sender_knows():
             )
         told = post(address, "answer", **pair, is_duplicate=None, before=True)
         assert told["answers"] == 0 and told["stored"] == 1
+
+
+def test_answers_about_a_group_are_stored_and_taken_back_together():
+    a, b, c = OLD[2:5]
+
+    def about(*labels, **before):
+        return [
+            {"question1": one, "question2": two, "is_duplicate": label, **before}
+            for (one, two), label in zip([(a, b), (a, c)], labels)
+        ]
+
+    index = build(make_detector())
+    with running(index) as address:
+        say(address, (a, b), True)
+        told = post(address, "answers", pairs=about(False, False))
+        assert (told["stored"], told["answers"]) == (2, 2)
+        assert told["before"] == [True, None]
+        undone = about(True, None, before=False)
+        assert post(address, "answers", pairs=undone)["before"] == [False, False]
+        pairs = index.answers()
+        assert [*pairs.question1, *pairs.question2] == sorted([a, b])
+        assert pairs.is_duplicate.tolist() == [True]
+        # Another person has answered since; so neither answer is stored.
+        status, told, _ = ask(
+            address, "/v1/answers", {"pairs": about(False, False, before=False)}
+        )
+        assert status == 409 and "Another person" in told["detail"]
+        assert len(index.answers()) == 1
+        # Equal texts are never different, and nothing of such a request is stored.
+        same = {"question1": "how far", "question2": "How far", "is_duplicate": False}
+        status, _, _ = ask(
+            address, "/v1/answers", {"pairs": [*about(None, True), same]}
+        )
+        assert status == 409 and index.answers().is_duplicate.tolist() == [True]
+
+
+CHANGING = ("add", "remove", "groups", "next-pair", "answer", "answers")
+
+
+def test_a_server_to_read_only_searches_and_compares(path):
+    before = path.read_bytes()
+    with running(QuestionIndex.open(path), read_only=True) as address:
+        assert post(address, "info")["read_only"]
+        assert post(address, "search", questions=["how far"])["results"][0]
+        assert post(address, "explain", question1="how far", question2="how old")
+        assert post(address, "similarity", pairs=[["how far", "how old"]])
+        assert len(post(address, "examples")["questions"]) == 3
+        paths = ask(address, "/openapi.json")[1]["paths"]
+        for name in CHANGING:
+            assert ask(address, f"/v1/{name}", {})[0] == 404
+            assert f"/v1/{name}" not in paths
+    assert path.read_bytes() == before
+
+
+def test_read_only_is_a_flag_of_the_command(monkeypatch):
+    served = []
+    monkeypatch.setattr(api, "serve", lambda index, *where: served.append(where[-1]))
+    for flags in ([], ["--read-only"]):
+        assert main(["serve", "--port", "0", *flags]) == 0
+    assert served == [False, True]
+
+
+def test_the_page_learns_whether_a_threshold_is_fitted(path):
+    with running(QuestionIndex.open(path)) as address:
+        assert post(address, "info")["is_fitted"]  # a model's own
+    default = build(DuplicateDetector(make_detector().encoder, card=UNFITTED))
+    with running(default) as address:
+        about = post(address, "info")
+        assert not about["is_fitted"] and about["note"]
+        default.set_threshold({"threshold": 0.3, "calibration": None})
+        about = post(address, "info")
+        assert about["is_fitted"] and not about["note"]
+
+
+def test_the_examples_are_questions_of_the_list_to_which_others_are_similar():
+    groups = [
+        [f"how {word} is the {thing} over there" for word in ("far", "old", "big")]
+        for thing in ("age", "rice", "way")
+    ]
+    related = [text for group in groups for text in group]
+    texts = ["short", *related, "x" * 400]
+    with running(QuestionIndex.build(make_detector(), texts)) as address:
+        chosen = post(address, "examples")["questions"]
+        assert chosen and {*chosen} <= {*related}
+        post(address, "add", questions=[{"question": "something else"}])
+        assert post(address, "examples")["questions"]
+    with running(QuestionIndex.build(make_detector(), [])) as address:
+        assert post(address, "examples") == {"questions": []}
+
+
+def test_a_search_has_the_cosine_below_which_nothing_is_similar():
+    whole = "is there any way to get my old password back"
+    with running(QuestionIndex.build("use", [whole])) as address:
+        body = {"questions": ["password", whole], "k": 1}
+        few, all_words = post(address, "search", **body)["floors"]
+        assert 0 < few < all_words < 1
+        assert post(address, "search", **body, mode="words")["floors"] == [None] * 2
+    with running(build()) as address:  # No figures stand behind another encoder.
+        assert post(address, "search", **body)["floors"] == [None] * 2
+
+
+def test_a_hit_has_its_language_where_it_is_not_the_main_one():
+    german = [
+        f"Wie kann ich die Rechnung Nummer {n} noch herunterladen?" for n in range(5)
+    ]
+    english = [f"Where can I download the invoice number {n} again?" for n in range(20)]
+    index = QuestionIndex.build(make_detector(), english + german)
+    with running(index) as address:
+        assert post(address, "info")["language"] == "en"
+        body = {"questions": ["Rechnung Nummer"], "k": 25}
+        (hits,) = post(address, "search", **body)["results"]
+        named = {hit["question"]: hit["language"] for hit in hits}
+        assert {named[text] for text in german} == {"de"}
+        assert {named[text] for text in english} == {""}
 
 
 OPTIONS = "--max-examples 20 --seed 1 --generation-database none --no-color --request-timeout 30"
