@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
@@ -109,7 +109,7 @@ def duplicates(options: Duplicates) -> Result:
         note_each(source.notes())
         note(*source.about_threshold(options.threshold))
         if source.questions is not None:
-            source.questions = _with_rows(source.questions)
+            source.questions = source.questions.with_rows()
         index = source.index()
         answers = shared.answers_file(path)
         if is_list and os.path.isfile(answers):
@@ -117,15 +117,6 @@ def duplicates(options: Duplicates) -> Result:
         if options.pairs or options.differences:
             return _pair_table(index, options, source.delimiter)
         return _group_table(index, options, source.delimiter)
-
-
-def _with_rows(questions: Any) -> Any:
-    """A list with the column `row`, the number of the data row from 0, unless it has one of that name."""
-    others = questions.columns or [{}] * len(questions.rows)
-    if any("row" in own for own in others):
-        return questions
-    columns = [{"row": row, **own} for row, own in zip(questions.rows, others)]
-    return replace(questions, columns=columns)
 
 
 def _take_answers(index: Any, path: str, options: Duplicates) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from siamese.errors import DataError
@@ -57,6 +57,14 @@ class QuestionList:
     compared: list[str]
     repeated: Repeated  # what was left out of them, since many texts have it
 
+    def with_rows(self) -> QuestionList:
+        """With `rows` as the column "row", unless the list has one of that name."""
+        others = self.columns or [{}] * len(self.rows)
+        if any("row" in own for own in others):
+            return self
+        columns = [{"row": row, **own} for row, own in zip(self.rows, others)]
+        return replace(self, columns=columns)
+
 
 def read_questions(
     source: Any,
@@ -71,7 +79,8 @@ def read_questions(
     """Reads a list of questions; the content decides the format.
 
     Args:
-      source: a path, '-' for standard input, or a table in memory (a DataFrame, a dict of columns, ...).
+      source: a path, '-' for standard input, or a table in memory (a DataFrame, a dict of columns, a list
+        of dicts or of texts, ...).
         CSV and tab-separated text have a header; JSON Lines have one object on each line; in any other text
         each line is a question. A file of pairs (question1, question2) gives its distinct questions.
       column: the column with the questions; None for question, text, title, ..., and for "title+body:50"

@@ -19,7 +19,7 @@ import numpy as np
 
 from siamese.errors import DataError
 from siamese.reading import sheets
-from siamese.text.lists import arrow_values, memory_columns
+from siamese.text.lists import arrow_values, as_list, is_table, memory_columns
 
 LARGEST_UNPACKED = 1 << 30  # bytes of all parts of a workbook
 MOST_MEMORY = sheets.MOST_MEMORY
@@ -147,21 +147,51 @@ def sheets_of(file: BinaryIO, name: str) -> tuple[list[str], list[sheets.Row]]:
 
 
 def memory_table(table: Any, name: str) -> Table:
-    """A table in memory; its rows are counted from 1.
+    """A table in memory, or a list of rows: dicts, or texts; its rows are counted from 1.
 
-    A named index of pandas is a column too.
+    A named index of pandas is a column too. Texts alone are the column "question".
     """
+    if is_list(table):
+        return _list_table(table, name)
     names, columns = memory_columns(table, name)
     index: Any = getattr(table, "index", None)
     for at, level in enumerate(getattr(index, "names", ())):
         if level is not None and str(level) not in names:
             names = [*names, str(level)]
             columns = [*columns, index.get_level_values(at).to_list()]
-    rows = (
-        [None if _is_missing(value) else value for value in row]
-        for row in zip(*columns)
-    )
+    rows = (list(map(_present, row)) for row in zip(*columns))
     return names, enumerate(rows, 1)
+
+
+def is_list(table: Any) -> bool:
+    """Whether a value is a list, a column or an array, in place of a table."""
+    has_length = hasattr(table, "__len__") and np.iterable(table)
+    return has_length and not is_table(table) and not isinstance(table, (set, bytes))
+
+
+def _list_table(values: Any, name: str) -> Table:
+    """A list of dicts, or of texts, as a table; None and NaN are empty cells."""
+    expected = f"{name}: a list of texts or of dicts"
+    rows = list(map(_present, as_list(values, expected, DataError)))
+    are_dicts = any(isinstance(row, Mapping) for row in rows)
+    allowed = Mapping if are_dicts else (str, type(None))
+    for place, row in enumerate(rows):
+        if not isinstance(row, allowed):
+            raise DataError(
+                f"{name}: item {place} (from 0) is {row!r:.40}. A list holds texts, or "
+                "dicts, one of each row."
+            )
+    if not are_dicts:
+        return ["question"], enumerate(([text] for text in rows), 1)
+    named = [{str(key): value for key, value in row.items()} for row in rows]
+    names = list(dict.fromkeys(key for row in named for key in row))
+    cells = ([_present(row.get(key)) for key in names] for row in named)
+    return names, enumerate(cells, 1)
+
+
+def _present(value: Any) -> Any:
+    """A value; None where it is missing."""
+    return None if _is_missing(value) else value
 
 
 def _is_missing(value: Any) -> bool:

@@ -57,8 +57,8 @@ def memory_columns(table: Any, name: str) -> tuple[list[str], list[list]]:
     names = list(table) if isinstance(table, Mapping) else names
     if names is None or isinstance(table, type) or hasattr(type(table), "collect"):
         raise DataError(
-            f"{name} is neither a path nor a table with columns in memory (a lazy one must be collected). "
-            'A table of texts alone: {"question": texts}.'
+            f"{name} is neither a path nor a list, nor a table with columns in memory (a lazy one must be "
+            "collected)."
         )
     if twice := [str(of) for of, times in Counter(names).items() if times > 1]:
         raise DataError(f"{name} has several columns of one name: {', '.join(twice)}.")

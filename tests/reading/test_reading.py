@@ -366,6 +366,34 @@ def test_questions_in_memory_are_read_as_files_are(kind):
     assert result.questions == ["B? A?", "D? C?", "E?"]
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [
+            {"id": 8, "question": "A?"},
+            {"id": 9},
+            {"question": "B?", "id": 7, "by": "me"},
+        ],
+        ("A?", None, "B?"),
+        np.array(["A?", float("nan"), "B?"], object),
+    ],
+    ids=["dicts", "texts", "an array"],
+)
+def test_a_list_of_dicts_or_of_texts_is_a_table(rows):
+    result = read_questions(rows)
+    assert result.questions == ["A?", "B?"] and result.rows == [0, 2]
+    assert result.report.findings == {"empty": [2]}
+    if isinstance(rows, list):
+        assert result.ids == ["8", "7"]
+        assert result.columns == [{"by": None}, {"by": "me"}]
+
+
+@pytest.mark.parametrize("wrong", [["A?", 3], ["A?", {"question": "B?"}], [["A?"]], []])
+def test_a_list_of_other_things_is_no_table(wrong):
+    with refuses(DataError, "the list"):
+        read_questions(wrong)
+
+
 @each_table
 def test_a_table_of_several_columns_is_no_list_of_texts(kind):
     with refuses(DataError, "title1, title2, label"):

@@ -1,0 +1,161 @@
+"""Duplicates of a table in memory, as a table of the same kind."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from siamese.groups.grouping import GROUP_COLUMNS, group_columns, group_rows
+from siamese.index import QuestionIndex
+from siamese.model.detector import DuplicateDetector
+from siamese.reading.questions import read_questions
+from siamese.reading.tables import is_list
+from siamese.text.lists import memory_columns
+
+# Columns that are no text.
+NUMBERS = {
+    "keep": np.int64,
+    "similarity": np.float64,
+    "same_text": np.int64,
+    "row": np.int64,
+}
+
+
+def find_duplicates(
+    table: Any,
+    *,
+    column: str | int | None = None,
+    id_column: str | int | None = None,
+    threshold: float | None = None,
+    keep: str = "central",
+    model: DuplicateDetector | str | os.PathLike = "use",
+) -> Any:
+    """The groups of duplicate questions in a table, as a table of the same kind.
+
+    Args:
+      table: a list of texts or of dicts, a data frame of pandas or polars, a pyarrow Table, a dict of
+        columns, or the path of a file; see `read_questions` for what is read.
+      column: the column with the questions, as `read_questions` takes it; found by its name where None.
+      id_column: the column with the ids; found by its name where None, else the numbers of the rows.
+      threshold: groups are joined where their mean cosine is above it; the model's own where None, which is
+        0.80 for an encoder without labels.
+      keep: the question of each group to keep: 'central', 'first', 'longest', 'COLUMN=min' or 'COLUMN=max'.
+      model: a detector, the path of a saved one, or an encoder's name.
+
+    Returns:
+      A row for each question that is in a group, the largest group first: group (the id of its first
+      question), keep (1 for one question of a group, which stands first), similarity (the cosine with that
+      one), same_text (1 where the texts are equal), id, question, row (the place in the table, from 0) and
+      the table's other columns, of a taken name with ``column_`` before it. Of texts, dicts and files it is
+      a list of dicts, of data frames and pyarrow Tables one of their kind (of pandas with its index), of
+      another table a dict of columns. A row without a question is in no group.
+
+    DataError for a table that cannot be read so; ArgumentError for a threshold outside
+    -1 to 1, or another rule for `keep`.
+
+    Example:
+      >>> texts = ["How do I learn to cook?", "How far is it?", "How can I learn to cook?"]
+      >>> [(row["group"], row["row"], row["question"]) for row in find_duplicates(texts)]
+      [('0', 0, 'How do I learn to cook?'), ('0', 2, 'How can I learn to cook?')]
+    """
+    read = read_questions(table, column=column, id_column=id_column)
+    questions = read.with_rows()
+    with QuestionIndex.build(
+        model,
+        questions.questions,
+        ids=questions.ids,
+        columns=questions.columns,
+        compared=questions.compared,
+    ) as index:
+        shot = index.grouped(threshold)
+    rows = list(group_rows(shot, keep))
+    if isinstance(table, (str, os.PathLike)):
+        return rows
+
+    # The others are the table's own values: a date stays a date.
+    others = group_columns(shot.entries)
+    own = [*GROUP_COLUMNS]
+    if questions is not read:
+        own.append(others.pop("row"))
+    place_of = dict(zip(questions.ids, questions.rows))
+    places = [place_of[row["id"]] for row in rows]
+    if is_list(table):
+        given = list(table)
+        return [
+            {name: row[name] for name in own} | _renamed(given[place], others)
+            for row, place in zip(rows, places)
+        ]
+    columns = {name: _column(rows, name) for name in own}
+    return _of_its_kind(table, columns, places, others)
+
+
+def _renamed(row: Any, names: Mapping[str, str]) -> dict[str, Any]:
+    """The cells of a row by other names; a text has none."""
+    if not isinstance(row, Mapping):
+        return {}
+    cells = {str(key): value for key, value in row.items()}
+    return {shown: cells.get(name) for name, shown in names.items()}
+
+
+def _column(rows: Sequence[Mapping[str, Any]], name: str) -> np.ndarray:
+    """A column of a table, of its type even where there is no row."""
+    return np.array([row[name] for row in rows], NUMBERS.get(name, object))
+
+
+def _of_its_kind(
+    table: Any,
+    columns: dict[str, np.ndarray],
+    places: Sequence[int],
+    others: Mapping[str, str],
+) -> Any:
+    """A table like the one that was given: columns, and others of its own at some places.
+
+    `others` are their names, and what they are called.
+    """
+    # Whoever gives a data frame has imported its library.
+    pandas, polars, pyarrow = map(sys.modules.get, ("pandas", "polars", "pyarrow"))
+    if pandas and isinstance(table, pandas.DataFrame):
+        return _pandas(table, columns, places, others)
+    if polars and isinstance(table, polars.DataFrame):
+        taken = table[np.array(places, np.int64)]
+        kept = {shown: taken[name] for name, shown in others.items()}
+        series = {
+            name: polars.Series(values)
+            if name in NUMBERS
+            else polars.Series(values.tolist(), dtype=polars.String)
+            for name, values in columns.items()
+        }
+        return polars.DataFrame(series | kept)
+    if pyarrow and isinstance(table, pyarrow.Table):
+        taken = table.take(pyarrow.array(places, pyarrow.int64()))
+        kept = {shown: taken.column(name) for name, shown in others.items()}
+        arrays = {
+            name: pyarrow.array(values, None if name in NUMBERS else pyarrow.string())
+            for name, values in columns.items()
+        }
+        return pyarrow.table(arrays | kept)
+    values = dict(zip(*memory_columns(table, "the table")))
+    lists = {name: column.tolist() for name, column in columns.items()}
+    for name, shown in others.items():
+        lists[shown] = [values[name][place] for place in places]
+    return lists
+
+
+def _pandas(
+    table: Any,
+    columns: Mapping[str, np.ndarray],
+    places: Sequence[int],
+    others: Mapping[str, str],
+) -> Any:
+    header = list(map(str, table.columns))
+    # A column that is a named index stays the index.
+    kept = [name for name in others if name in header]
+    frame = table.iloc[list(places), [header.index(name) for name in kept]].copy()
+    frame.columns = [others[name] for name in kept]
+    for at, (name, values) in enumerate(columns.items()):
+        frame.insert(at, name, values)
+    return frame
