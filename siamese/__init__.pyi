@@ -24,6 +24,7 @@ from .evaluation.thresholds import best_threshold as best_threshold
 from .groups.grouping import duplicate_groups as duplicate_groups
 from .index import QuestionIndex as QuestionIndex
 from .index.tables import find_duplicates as find_duplicates
+from .index.tables import to_pandas as to_pandas
 from .model.detector import DuplicateDetector as DuplicateDetector
 from .model.explain import explain as explain
 from .model.match import match_questions as match_questions

@@ -1,4 +1,4 @@
-"""Duplicates of a table in memory, as a table of the same kind."""
+"""Duplicates of a table as a table of the same kind; hits and groups as tables of pandas."""
 
 from __future__ import annotations
 
@@ -9,8 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from siamese.groups.grouping import GROUP_COLUMNS, group_columns, group_rows
-from siamese.index import QuestionIndex
+from siamese.errors import ArgumentError, MissingDependencyError
+from siamese.groups.grouping import (
+    GROUP_COLUMNS,
+    Member,
+    Snapshot,
+    group_columns,
+    group_rows,
+    renamed,
+    table_names,
+)
+from siamese.index import Hit, QuestionIndex
 from siamese.model.detector import DuplicateDetector
 from siamese.reading.questions import read_questions
 from siamese.reading.tables import is_list
@@ -159,3 +168,78 @@ def _pandas(
     for at, (name, values) in enumerate(columns.items()):
         frame.insert(at, name, values)
     return frame
+
+
+# ---- Hits and groups ----
+
+HIT_COLUMNS = Hit._fields[:-1]
+
+
+def to_pandas(found: Any) -> Any:
+    """The hits of a search, or groups, as a data frame of pandas.
+
+    Args:
+      found: what `QuestionIndex.search` returns for a question (a row for each hit: id, question,
+        similarity, probability, is_duplicate, and the columns of the hits) or for a list of questions (also
+        query, the place of the question, from 0); what `QuestionIndex.grouped` returns (a row for each
+        question of a group, as of `find_duplicates`); or groups of `duplicate_groups` (group, a number from
+        0, row and similarity). An empty list counts as no hits.
+
+    MissingDependencyError where pandas is not installed; ArgumentError for something
+    else.
+
+    Example:
+      >>> import numpy as np
+      >>> from siamese import duplicate_groups
+      >>> groups = duplicate_groups(np.array([[1, 0], [0, 1], [1, 0]], np.float32), 0.9)
+      >>> to_pandas(groups).to_dict("list")
+      {'group': [0, 0], 'row': [0, 2], 'similarity': [1.0, 1.0]}
+    """
+    try:
+        import pandas
+    except ImportError:
+        raise MissingDependencyError(
+            "to_pandas makes a data frame of pandas: pip install pandas"
+        ) from None
+    rows, columns = _rows_of(found)
+    return pandas.DataFrame(rows, columns=columns)
+
+
+def _rows_of(found: Any) -> tuple[list[dict[str, Any]], list[str]]:
+    """Hits or groups as rows, and the names of their columns."""
+    if isinstance(found, Snapshot):
+        columns = [*GROUP_COLUMNS, *group_columns(found.entries).values()]
+        return list(group_rows(found)), columns
+    if isinstance(found, list):
+        if all(isinstance(hit, Hit) for hit in found):
+            return _hit_rows([found], ())
+        lists = [own for own in found if isinstance(own, list)]
+        kinds = {type(item) for own in lists for item in own}
+        if len(lists) == len(found) and kinds <= {Hit}:
+            return _hit_rows(found, ("query",))
+        if len(lists) == len(found) and kinds == {Member}:
+            rows = [
+                {"group": number, **member._asdict()}
+                for number, group in enumerate(found)
+                for member in group
+            ]
+            return rows, ["group", *Member._fields]
+    raise ArgumentError(
+        f"to_pandas takes hits of QuestionIndex.search, or groups, not {found!r:.40}."
+    )
+
+
+def _hit_rows(
+    lists: Sequence[Sequence[Hit]], numbered: Sequence[str]
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Hits as rows; with the column that `numbered` names for the place of their question."""
+    columns = [*numbered, *HIT_COLUMNS]
+    others = (name for hits in lists for hit in hits for name in hit.columns)
+    names = table_names(columns, others)
+    rows = []
+    for number, hits in enumerate(lists):
+        for hit in hits:
+            row = dict.fromkeys(numbered, number) | hit._asdict()
+            del row["columns"]
+            rows.append(row | renamed(hit.columns, names))
+    return rows, [*columns, *names.values()]

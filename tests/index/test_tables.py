@@ -2,12 +2,21 @@
 
 import csv
 import datetime
+import sys
 
 import pytest
 from refusals import refuses
 
 import siamese
-from siamese import DataError, find_duplicates
+from siamese import (
+    ArgumentError,
+    DataError,
+    MissingDependencyError,
+    QuestionIndex,
+    duplicate_groups,
+    find_duplicates,
+    to_pandas,
+)
 from siamese.cli.main import main
 
 TEXTS = [
@@ -120,3 +129,53 @@ def test_it_finds_what_the_command_finds(tmp_path, monkeypatch, model):
     for source in (rows, "q.csv"):
         found = find_duplicates(source, threshold=0.7, model=detector)
         assert [{n: str(v) for n, v in row.items()} for row in found] == written != []
+
+
+HIT_COLUMNS = ["id", "question", "similarity", "probability", "is_duplicate"]
+
+
+@pytest.fixture(scope="module")
+def index():
+    texts = [text for text in TEXTS if text]
+    columns = [{"id": at, "by": "me"} for at in range(len(texts))]
+    return QuestionIndex.build("use", texts, columns=columns)
+
+
+def test_hits_as_a_data_frame(index):
+    pytest.importorskip("pandas")
+    hits = index.search("cooking for beginners", 2)
+    frame = to_pandas(hits)
+    assert list(frame) == [*HIT_COLUMNS, "column_id", "by"]
+    assert list(frame["question"]) == [hit.question for hit in hits]
+    assert list(frame["column_id"]) == [hit.columns["id"] for hit in hits]
+    assert frame["is_duplicate"].dtype == bool and frame["probability"].isna().all()
+    assert list(to_pandas(index.search("?"))) == HIT_COLUMNS
+
+    asked = to_pandas(index.search(["cooking", "?", "the moon"], 2))
+    assert list(asked) == ["query", *HIT_COLUMNS, "column_id", "by"]
+    assert list(asked["query"]) == [0, 0, 2, 2]
+
+
+def test_groups_as_a_data_frame(index):
+    pytest.importorskip("pandas")
+    shot = index.grouped()
+    frame = to_pandas(shot)
+    members = [member for group in shot.groups for member in group]
+    assert sorted(frame["id"]) == sorted(str(member.row) for member in members)
+    assert list(frame) == [*OWN[:-1], "column_id", "by"]
+    places = to_pandas(duplicate_groups(index))
+    assert list(places["row"]) == [member.row for member in members]
+    assert list(places) == ["group", "row", "similarity"]
+
+
+@pytest.mark.parametrize("wrong", [None, "hits", ["hits"], [["hits"]], {"a": 1}])
+def test_other_things_are_no_data_frame(wrong):
+    pytest.importorskip("pandas")
+    with refuses(ArgumentError, "to_pandas"):
+        to_pandas(wrong)
+
+
+def test_without_pandas_its_package_is_named(index, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with refuses(MissingDependencyError, "pip install pandas"):
+        to_pandas(index.search("cooking"))
