@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,8 +10,10 @@ import numpy as np
 from siamese import __version__
 from siamese.index import QuestionIndex
 from siamese.reading.columns import read_spec
+from siamese.text.cleaning import has_words
 from siamese.text.display import NO_LABELS
 from siamese.text.language import spread
+from siamese.text.names import normal_name
 
 NOTE = f"{NO_LABELS[:-1]}; answers about pairs fit it to yours."
 
@@ -30,12 +33,15 @@ COMPARED = 20_000  # questions with which they are compared
 LENGTHS = (15, 90)  # characters of an example
 COPY = 0.95  # the cosine from which two questions are about the same text
 RELATED = 0.5  # no two examples have more
+MOST_COLUMNS = 5  # to which a search can be limited on the page
+MOST_VALUES = 30  # of such a column
+REPEATED = 3  # questions for each value, in the mean
+LONGEST_VALUE = 60  # characters
 
 
 def about(index: QuestionIndex, read_only: bool) -> dict[str, Any]:
     """The size of an index, its threshold, and how its hits are shown."""
     detector = index.detector
-    compared = index.reading.get("compared")
     languages = index.languages
     is_fitted = detector.threshold_from != "default"
     return {
@@ -45,8 +51,8 @@ def about(index: QuestionIndex, read_only: bool) -> dict[str, Any]:
         "measure": detector.decision.measure,
         "note": "" if is_fitted else NOTE,
         "is_fitted": is_fitted,
-        "joined": read_spec(compared).columns if compared else [],
-        "language": languages.main if languages else "",
+        "joined": joined_columns(index),
+        "languages": list(languages.shares) if languages else [],
         "read_only": read_only,
     }
 
@@ -63,21 +69,56 @@ def floor_of(question: str, encoder: str, mode: str) -> float | None:
 
 
 class Examples:
-    """Three questions of an index to try a search with, chosen again when it has changed."""
+    """What a search of an index can be tried with, chosen again when it has changed."""
 
     def __init__(self, index: QuestionIndex):
         self.index = index
-        self.vectors: Any = None  # those that `chosen` is of
-        self.chosen: list[str] = []
+        self.moment: Any = None  # that of `chosen`
+        self.chosen: dict[str, Any] = {}
 
-    def now(self) -> list[str]:
-        """The examples of the index as it is now."""
-        if self.vectors is None or self.vectors is not self.index.vectors:
+    def now(self) -> dict[str, Any]:
+        """Questions of the index as it is now, and the values of columns."""
+        moment = self.index.moment
+        if self.moment is None or self.moment is not moment:
             entries, vectors, *_ = self.index.snapshot()
-            texts = [entry["question"] for entry in entries]
-            self.chosen = examples(texts, vectors)
-            self.vectors = vectors
+            joined = {normal_name(name) for name in joined_columns(self.index)[:1]}
+            texts = [title_of(entry, joined) for entry in entries]
+            values = column_values([entry["columns"] for entry in entries])
+            self.chosen = {"questions": examples(texts, vectors), "values": values}
+            self.moment = moment
         return self.chosen
+
+
+def joined_columns(index: QuestionIndex) -> list[str]:
+    """The columns that make a question, where the index says so."""
+    compared = index.reading.get("compared")
+    return read_spec(compared).columns if compared else []
+
+
+def title_of(entry: dict[str, Any], titles: set[str]) -> str:
+    """The column of such a name, in its normal form; else the question."""
+    for name, value in entry["columns"].items():
+        if normal_name(name) in titles and isinstance(value, str) and has_words(value):
+            return value
+    return entry["question"]
+
+
+def column_values(rows: list[dict[str, Any]]) -> dict[str, list[str]]:
+    """The columns with few values that repeat, and these, sorted: a search can be limited to one."""
+    counts: dict[str, Counter[str]] = {}
+    for row in rows:
+        for name, value in row.items():
+            cell = str(value).strip()
+            if isinstance(value, (str, int, float)) and cell:
+                counts.setdefault(name, Counter())[cell] += 1
+    chosen = {
+        name: sorted(own)
+        for name, own in counts.items()
+        if 2 <= len(own) <= MOST_VALUES
+        and own.total() >= REPEATED * len(own)
+        and max(map(len, own)) <= LONGEST_VALUE
+    }
+    return dict(list(chosen.items())[:MOST_COLUMNS])
 
 
 def examples(texts: list[str], vectors: np.ndarray, count: int = 3) -> list[str]:

@@ -210,8 +210,8 @@ def _add_facts(v1: APIRouter, index: QuestionIndex, read_only: bool) -> None:
 
     @v1.post("/examples", response_model=schema.Examples)
     def examples(body: schema.Nothing) -> Response:
-        """Up to three questions of the index to try a search with."""
-        return answered({"questions": chosen.now()})
+        """Up to three questions of the index to try a search with, and values to limit it to."""
+        return answered(chosen.now())
 
 
 def _add_groups(v1: APIRouter, index: QuestionIndex) -> None:

@@ -126,8 +126,9 @@ Next = create_model("Next", pair=list[str], shown=list[str], answers=int)
 FITTED = {"stored": int, "answers": int, "threshold": float, "fitted": bool}
 Fitted = create_model("Fitted", **FITTED)
 AllFitted = create_model("AllFitted", **FITTED, before=list[bool | None])
-Examples = create_model("Examples", questions=list[str])
+VALUES = dict[str, list[str]]  # of columns, for `within`
+Examples = create_model("Examples", questions=list[str], values=VALUES)
 ABOUT = {"version": str, "questions": int, "threshold": float, "measure": str}
 ABOUT |= {"note": str, "is_fitted": bool, "read_only": bool}
-SHOWN = {"joined": list[str], "language": str}
+SHOWN = {"joined": list[str], "languages": list[str]}
 About = create_model("About", **ABOUT, **SHOWN)

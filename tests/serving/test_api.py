@@ -443,7 +443,39 @@ def test_the_examples_are_questions_of_the_list_to_which_others_are_similar():
         post(address, "add", questions=[{"question": "something else"}])
         assert post(address, "examples")["questions"]
     with running(QuestionIndex.build(make_detector(), [])) as address:
-        assert post(address, "examples") == {"questions": []}
+        assert post(address, "examples") == {"questions": [], "values": {}}
+
+
+def test_the_columns_to_which_a_search_can_be_limited_have_few_values():
+    texts = [f"how far is {n}" for n in range(12)]
+    kinds = {
+        "one": 1,
+        "id": "n{}",
+        "product": ["Printer", "Phone"],
+        "open": [True, False],
+    }
+    columns = [
+        {
+            name: kind[n % 2] if isinstance(kind, list) else str(kind).format(n)
+            for name, kind in kinds.items()
+        }
+        for n in range(12)
+    ]
+    index = QuestionIndex.build(
+        make_detector(),
+        texts,
+        columns=[{**own, "Title": f"far away {own['id']}"} for own in columns],
+        reading={"compared": "title+body"},
+    )
+    with running(index) as address:
+        told = post(address, "examples")
+        values = {"open": ["False", "True"], "product": ["Phone", "Printer"]}
+        assert told["values"] == values
+        assert {*told["questions"]} <= {f"far away n{n}" for n in range(12)}
+        assert post(address, "info")["joined"] == ["title", "body"]
+        for name, own in values.items():
+            body = {"questions": ["how far"], "within": {name: own[0]}}
+            assert len(post(address, "search", **body)["results"][0]) == 6
 
 
 def test_a_search_has_the_cosine_below_which_nothing_is_similar():
@@ -464,7 +496,7 @@ def test_a_hit_has_its_language_where_it_is_not_the_main_one():
     english = [f"Where can I download the invoice number {n} again?" for n in range(20)]
     index = QuestionIndex.build(make_detector(), english + german)
     with running(index) as address:
-        assert post(address, "info")["language"] == "en"
+        assert post(address, "info")["languages"] == ["en", "de"]
         body = {"questions": ["Rechnung Nummer"], "k": 25}
         (hits,) = post(address, "search", **body)["results"]
         named = {hit["question"]: hit["language"] for hit in hits}

@@ -11,7 +11,7 @@ const several = (count, noun) => `${count.toLocaleString("en")} ${noun}${count =
 const WORDED = /[\p{L}\p{N}]/u;
 const NO_WORDS = "Type a question with at least one letter or digit.";
 let key = sessionStorage.getItem("key") || "", working = 0;
-let info = {measure: "cosine", threshold: 0, is_fitted: true, joined: [], language: "", read_only: true};
+let info = {measure: "cosine", threshold: 0, is_fitted: true, joined: [], languages: [], read_only: true};
 
 // ---- Elements and requests ----
 
@@ -83,10 +83,8 @@ function bar(label, value, cut) {
 
 // The bars of an answer; the threshold is marked on what it is compared with.
 function bars(answer, cut) {
-  const marked = measure => measure === info.measure ? cut : undefined;
-  const cosine = bar("cosine", answer.similarity, marked("cosine"));
-  if (answer.probability === null) return [cosine];
-  return [cosine, bar("probability", answer.probability, marked("probability"))];
+  if (info.measure === "cosine") return [bar("cosine", answer.similarity, cut)];
+  return [bar("cosine", answer.similarity), bar("probability", answer.probability, cut)];
 }
 
 function badge(is_duplicate) {
@@ -225,7 +223,7 @@ async function search() {
   let found = [], own_floor = null;
   try {
     if (WORDED.test(question)) {
-      const body = {questions: [question], k: SEARCHED, mode, threshold: moved ? threshold() : null};
+      const body = {questions: [question], k: SEARCHED, mode, threshold: moved ? threshold() : null, within: limits()};
       ({results: [found], floors: [own_floor]} = await ask("/v1/search", body));
     }
   } finally {
@@ -237,8 +235,32 @@ async function search() {
   }
 }
 
+// The columns to which the search is limited, and their values.
+function limits() {
+  const chosen = [...at("limits").querySelectorAll("select")].filter(select => select.value);
+  return Object.fromEntries(chosen.map(select => [select.dataset.column, JSON.parse(select.value)]));
+}
+
+function limit(column, label, choices) {
+  const select = make("select");
+  select.dataset.column = column;
+  select.append(...[["", "any"], ...choices].map(([value, text]) => {
+    const option = make("option", text);
+    option.value = value;
+    return option;
+  }));
+  select.addEventListener("change", now);
+  return make("label", "", "", harmless(label), select);
+}
+
 async function showExamples() {
-  const {questions} = await ask("/v1/examples", {});
+  const {questions, values} = await ask("/v1/examples", {});
+  const selects = Object.entries(values).map(([name, own]) =>
+    limit(name, name, own.map(value => [JSON.stringify(value), value])));
+  if (info.languages.length > 1 && !("language" in values)) {
+    selects.push(limit("language", "Language", [["null", "that of the question"]]));
+  }
+  at("limits").replaceChildren(...selects);
   const chips = questions.map(text => button(text, "", () => { at("question").value = text; trying(search); }));
   at("examples").replaceChildren(...(chips.length ? [make("span", "Try:", "soft"), ...chips] : []));
   at("examples").hidden = !chips.length || Boolean(at("question").value);
@@ -468,8 +490,8 @@ async function refresh() {
 // The first load, and again when the key is known.
 async function open() {
   await start();
+  await showExamples();
   if (at("question").value) await search();
-  else await showExamples();
   if (!at("docs").hidden) await showDocs();
 }
 
