@@ -75,7 +75,7 @@ def _drawn(fn, *arguments, count=4, seed=34, **options) -> list[tuple]:
         pair = isinstance(batch, (tuple, list)) and len(batch) == 2
         hint = "yield both sides, two arrays (q1, q2)"
         require(pair, f"a {type(batch).__name__} as batch", hint)
-        drawn.append(tuple(map(_whole_numbers, batch)))
+        drawn.append(tuple(map(_rows, batch)))
         copies.append(tuple(side.copy() for side in drawn[-1]))
     ended = "is endless: while True" if drawn else "ended without a yield"
     require(len(drawn) == count, f"{len(drawn)} batches", f"the generator {ended}")
@@ -86,12 +86,15 @@ def _drawn(fn, *arguments, count=4, seed=34, **options) -> list[tuple]:
     return drawn
 
 
-def _whole_numbers(side) -> np.ndarray:
+def _rows(side) -> np.ndarray:
+    """One side of a batch; Fault where it is no array of rows of whole numbers."""
     hint = "yield arrays: np.array of the padded questions"
     require(hasattr(side, "dtype"), f"a {type(side).__name__}", hint)
     array = np.asarray(side)
     shown = f"an array of {type(array.flat[0]).__name__}, dtype {array.dtype}"
     require(array.dtype.kind in "iu", shown, "token ids are whole numbers")
+    hint = "each question is a row of its own: append the padded question, do not add its words"
+    require(array.ndim == 2, f"an array of shape {array.shape}", hint)
     return array
 
 
@@ -117,6 +120,8 @@ def _partners(fn):
     """What shuffled batches of two show."""
     drawn = _drawn(fn, 2, count=20)
     hint = "question1 and question2 are taken by the same shuffled index"
+    if fn.changed() is not None:
+        hint = "the questions themselves are shuffled, each side by itself: shuffle the order"
     for q1, q2 in drawn:
         for first, second in zip(q1[:, 0], q2[:, 0]):
             require(first // 10 == second // 10, f"{first} beside {second}", hint)
@@ -379,6 +384,7 @@ check_predict = Exercise(
         Case("verbose=True", ("How old are you?", "How old are you ?", 0.7), {"printed": True}),
         Case("a cosine exactly at the threshold", ("Is it", "Is cold", 0.5), _vectors(2, 3)),
         Case("a cosine of 1 at a threshold of 1", ("Is it", "Is cold", 1.0), _vectors(2, 2)),
+        Case("a cosine of 0.96 at a threshold of 0.7", ("Is it", "Is cold", 0.7), _vectors(6, 7)),
         Case("a threshold below 0", ("Is it", "Is cold", -0.5), _vectors(2, 4)),
         Case("opposite vectors", ("Is it", "Is cold", 0.5), _vectors(2, 5)),
     ],

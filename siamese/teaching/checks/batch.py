@@ -21,30 +21,16 @@ check_cosine_similarity = Exercise(
 )  # fmt: skip
 
 
-def _triplets(fn, s_ap, s_an, margin) -> np.ndarray:
-    """The loss; of several triplets at once, or one by one where the function takes numbers alone."""
-    if np.ndim(s_ap) == 0:
-        return call(fn, s_ap, s_an, margin)
-    singly = [
-        float(call(fn, *pair, margin)) for pair in zip(s_ap.tolist(), s_an.tolist())
-    ]
-    try:
-        return call(fn, s_ap, s_an, margin)
-    except ValueError:  # Python's max asks for one truth value.
-        return np.array(singly)
-
-
 check_triplet_loss = Exercise(
     "triplet_loss",
     [
         Case("a negative too near", (0.6, 0.5, 0.25)),
-        Case("three triplets at once", (np.array([0.1, 0.2, -0.3]), np.array([0.8, 0.9, 0.5]), 0.5)),
         Case("a triplet that is right", (0.9, -0.4, 0.25)),
+        Case("three triplets at once", (np.array([0.1, 0.2, 0.7]), np.array([0.8, 0.9, -0.1]), 0.5)),
         Case("all vectors equal", (1.0, 1.0, 0.2)),
         Case("no margin", (0.3, 0.7, 0.0)),
         Case("cosines below 0", (-0.5, -0.7, 0.5)),
     ],
-    observe=_triplets,
 )  # fmt: skip
 
 # ---- The negatives of a row ----

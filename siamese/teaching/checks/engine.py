@@ -262,7 +262,8 @@ class Exercise:
             pairs = zip(results, self.expected(form))
             trials[name] = [i for i, pair in enumerate(pairs) if not same(*pair)]
         answer = min(trials, key=lambda name: len(trials[name]))
-        if trials[answer] and not self.nearest:
+        is_that_answer = all(isinstance(results[i], Fault) for i in trials[answer])
+        if not is_that_answer and not self.nearest:
             answer = next(iter(trials))
         expected = self.expected(self.answers[answer])
         wrong = trials[answer]

@@ -52,7 +52,7 @@ check_best_threshold = Exercise(
         ("equal scores", [0.5, 0.5, 0.5, 0.8, 0.2, 0.5], [1, 0, 0, 1, 0, 0]),
         ("labels True and False", _SCORES[::-1], _LABELS[::-1].astype(bool)),
     )],
-    variants=("", "np.sort(scores) -> scores"),
+    variants=("", "np.sort(scores) -> scores", "np.append(scores.min() - 1, np.sort(scores)) -> scores"),
     observe=_threshold,
 )  # fmt: skip
 

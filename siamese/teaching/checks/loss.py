@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from functools import lru_cache
 
@@ -12,6 +13,8 @@ from .batch import FAR_BELOW, HAND_MADE, WELL_APART, random_scores
 from .engine import Case, Exercise, call
 from .results import require
 from .submission import Learner
+
+OTHER_MARGINS = r"(?<![\d.])0?\.(5|125)(?!\d)"  # half and twice 0.25, as code has them
 
 
 def _reread(sentence: str, code: str) -> str:
@@ -46,6 +49,13 @@ def _is_margin(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and "margin" in node.id
 
 
+def _reread_margin(sentence: str, code: str) -> str:
+    """As `_reread`; half or twice the margin is another number where the margin is a number."""
+    if "the margin counts half or twice" in sentence and re.search(OTHER_MARGINS, code):
+        return "the margin is 0.25"
+    return _reread(sentence, code)
+
+
 check_modified_loss = Exercise(
     "modified_loss",
     [
@@ -59,7 +69,7 @@ check_modified_loss = Exercise(
         Case("a batch of nine", (random_scores(9, 7),)),
         Case("a positive of -0.9 below negatives of 0.9 and 0.8", (FAR_BELOW,)),
     ],
-    reread=_reread,
+    reread=_reread_margin,
 )
 
 # ---- TripletLossFn and symmetric_loss ----
