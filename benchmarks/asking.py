@@ -112,7 +112,7 @@ def after_answers(
     truth = pairs_of(meanings)
     with QuestionIndex.build(detector, texts) as index:
         before = f1_of(index, truth)
-        similar = ListPairs.of(*index.snapshot()[:2])
+        similar = ListPairs.of_list(index.snapshot())
         rows: list[tuple[str, str, bool]] = []
         while len(rows) < ANSWERS:
             answers = QuestionPairs(*([row[at] for row in rows] for at in range(3)))

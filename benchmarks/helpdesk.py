@@ -92,7 +92,7 @@ def answered(
     index: QuestionIndex, problem_of: dict[str, set[str]], count: int, start: float
 ) -> tuple[Any, int, float]:
     """Groups after some answers from the truth, how many of these were yes, and the fitted weight."""
-    similar = ListPairs.of(*index.snapshot()[:2])
+    similar = ListPairs.of_list(index.snapshot())
     answers: list[tuple[str, str, int]] = []
     while len(answers) < count:
         given = QuestionPairs(*([answer[at] for answer in answers] for at in range(3)))

@@ -13,6 +13,7 @@ import numpy as np
 from siamese.cli import arguments as shared
 from siamese.cli import reading
 from siamese.cli.arguments import (
+    CheckOptions,
     CommandOptions,
     ListReading,
     PairReading,
@@ -33,7 +34,13 @@ from siamese.cli.output import (
     table_result,
     threshold_facts,
 )
-from siamese.cli.reading import load_model, no_labels, opened, too_long
+from siamese.cli.reading import (
+    load_model,
+    no_labels,
+    opened,
+    too_long,
+    with_check_of,
+)
 from siamese.errors import ArgumentError
 from siamese.groups.grouping import renamed, table_names
 from siamese.groups.within import LANGUAGE, keys_of, rows_by_key
@@ -65,6 +72,7 @@ class Predict(CommandOptions):
         bool, flag("show what each word of two questions does to their cosine")
     ] = False
     threshold: shared.Threshold = None
+    check: CheckOptions
     read: PairReading
     table: TableOptions
 
@@ -80,6 +88,7 @@ def predict(options: Predict) -> Result:
     refuse_flags("predict", target, options)
     claim(options.table.output, options)
     detector = load_model(options.model)
+    detector = with_check_of(detector, options.model, options.check)
     note(*no_labels(detector, options.model, options.threshold))
     facts = threshold_facts(detector, options.threshold)
     if options.question2 is None:
@@ -182,6 +191,7 @@ class Search(CommandOptions):
     ] = False
     within: shared.WithinValues = None
     model: shared.Model = None
+    check: CheckOptions
     read: ListReading
 
 
@@ -204,7 +214,7 @@ def search(options: Search) -> Result:
         refuse_flags("search", "an index", options, options.index)
     mode = "vectors" if options.vectors_only else "hybrid"
     within = _values_of(options.within or ())
-    with opened(options.index, options.model, options.read) as source:
+    with opened(options.index, options) as source:
         note_each(source.notes())
         note(*source.about_threshold(options.threshold))
         index = source.index()
@@ -291,6 +301,7 @@ class Match(CommandOptions):
     k: Annotated[int, option("-k", help="matches of each question [%(default)s]")] = 1
     within: shared.Within = None
     model: shared.Model = None
+    check: CheckOptions
     read: ListReading
     table: TableOptions
 
@@ -333,7 +344,7 @@ def _matched_with(other: str, options: Match) -> Matches:
     new = None if is_index else reading.question_list(options.a, options.read)
     if new:
         note(*reading.about_list(options.a, new))
-    with opened(other, options.model, options.read) as source:
+    with opened(other, options) as source:
         note_each(source.notes())
         note(*source.about_threshold(options.threshold))
         index = source.index()
@@ -363,7 +374,10 @@ def _hits_within(index: Any, new: Any, options: Match) -> list[list[Any]]:
     from siamese.index import Hit
 
     k = whole_number(options.k, "k", 1)
-    entries, vectors, detector, *_ = index.snapshot()
+    shot = index.snapshot()
+    entries = shot.entries
+    vectors = shot.vectors
+    detector = shot.detector
     columns = new.columns or [{}] * len(new.questions)
     asked = [
         {"question": question, "columns": own}
@@ -372,9 +386,8 @@ def _hits_within(index: Any, new: Any, options: Match) -> list[list[Any]]:
     names = options.within or ()
     known = rows_by_key(keys_of(entries, names))
     queries = detector.encode(new.compared)
-    texts = [entry["question"] for entry in entries]
-    known_questions = Questions(ReadTexts(detector.encoder, texts), vectors)
-    asked_questions = Questions(ReadTexts(detector.encoder, new.compared), queries)
+    read = ReadTexts(detector.encoder.read, new.compared)
+    asked_questions = Questions(read, queries)
     hits: list[list[Any]] = [[] for _ in asked]
     for key, rows in rows_by_key(keys_of(asked, names)).items():
         own = known.get(key, rows[:0])
@@ -384,7 +397,7 @@ def _hits_within(index: Any, new: Any, options: Match) -> list[list[Any]]:
         for at, best in zip(asking.tolist(), own[places]):
             verdicts = judged(
                 detector,
-                known_questions.rows(best),
+                shot.questions.rows(best),
                 asked_questions.rows(np.full(len(best), at)),
                 options.threshold,
             )
@@ -402,12 +415,14 @@ def _matched_alone(options: Match) -> Matches:
     k = whole_number(options.k, "k", 1)
     if reading.kind_of(options.a) == "index":
         refuse_flags("match", "an index alone", options, options.a)
-    with opened(options.a, options.model, options.read) as source:
+    with opened(options.a, options) as source:
         note_each(source.notes())
         note(*source.about_threshold(options.threshold))
         index = source.index()
         detector = source.detector
-        entries, vectors, *_ = index.snapshot()
+        shot = index.snapshot()
+        entries = shot.entries
+        vectors = shot.vectors
         stored = list(index.column_names)
 
     # A question without words is no neighbour, and the nearest of each is itself.
@@ -416,15 +431,13 @@ def _matched_alone(options: Match) -> Matches:
         worded = part[vectors[part].any(axis=1)]
         places, _ = top_k(vectors[worded], vectors[worded], k + 1)
         nearest |= zip(worded.tolist(), worded[places].tolist())
-    texts = [entry["question"] for entry in entries]
-    questions = Questions(ReadTexts(detector.encoder, texts), vectors)
     rows = []
     for at, entry in enumerate(entries):
         others = [other for other in nearest.get(at, ()) if other != at][:k]
         verdicts = judged(
             detector,
-            questions.rows(np.array(others, np.int64)),
-            questions.rows(np.full(len(others), at)),
+            shot.questions.rows(np.array(others, np.int64)),
+            shot.questions.rows(np.full(len(others), at)),
             options.threshold,
         )
         hits = []

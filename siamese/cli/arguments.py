@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from types import NoneType
 from typing import Annotated, Any, TypeVar, get_args, get_type_hints
@@ -146,6 +146,18 @@ def cosine(text: str) -> float:
     raise argparse.ArgumentTypeError(f"{text!r} is not a number from -1 to 1")
 
 
+def kinds(text: str) -> tuple[str, ...]:
+    """The type of kinds of differences that do not count."""
+    from siamese.model.near_misses import KINDS
+
+    named = tuple(kind.strip() for kind in text.split(","))
+    unknown = [kind for kind in named if kind not in KINDS]
+    if unknown:
+        known = ", ".join(KINDS)
+        raise argparse.ArgumentTypeError(f"{unknown[0]!r} is none of {known}")
+    return named
+
+
 def table_path(path: str) -> str:
     """The type of a table's file."""
     if path.lower().endswith(NOT_CSV) and not is_workbook(path):
@@ -216,6 +228,31 @@ VALUES_HELP = (
 WithinValues = Annotated[
     list[str] | None, option(action="append", metavar="COLUMN=VALUE", help=VALUES_HELP)
 ]
+
+# ---- The near-miss check ----
+
+IGNORE_HELP = (
+    "kinds of differences that do not count, such as number,date,name [the model's]"
+)
+CHECK = OneOf()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions:
+    """What counts as a near miss."""
+
+    ignore: Annotated[
+        Sequence[str],
+        option(type=kinds, metavar="KINDS", help=IGNORE_HELP, one_of=CHECK),
+    ] = ()
+    no_near_miss_check: Annotated[
+        bool,
+        flag(
+            "let the cosine alone decide, whatever two questions differ in",
+            one_of=CHECK,
+        ),
+    ] = False
+
 
 # ---- Reading ----
 

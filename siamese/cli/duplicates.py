@@ -13,6 +13,7 @@ from siamese.cli import arguments as shared
 from siamese.cli import reading
 from siamese.cli.answers import answers_of, naming
 from siamese.cli.arguments import (
+    CheckOptions,
     CommandOptions,
     ListReading,
     OneOf,
@@ -37,6 +38,7 @@ from siamese.errors import DataError
 from siamese.groups.grouping import (
     CUTS,
     GROUP_COLUMNS,
+    Snapshot,
     below_threshold,
     group_columns,
     group_rows,
@@ -46,7 +48,7 @@ from siamese.groups.linkage import strongest_pairs
 from siamese.groups.local import local_means, ranking_weight, scaled
 from siamese.groups.within import Part, grouped_within, keys_of, rows_by_key, together
 from siamese.index.list_pairs import ListPairs
-from siamese.model.decision import Questions, ReadTexts
+from siamese.model.decision import Questions
 from siamese.model.explain import differences
 from siamese.nn.nearest import EQUAL, cosines_with, in_blocks
 from siamese.reading.clusters import first_places
@@ -86,6 +88,7 @@ class Duplicates(CommandOptions):
     ] = False
     within: shared.Within = None
     model: shared.Model = None
+    check: CheckOptions
     read: ListReading
     table: TableOptions
 
@@ -105,7 +108,7 @@ def duplicates(options: Duplicates) -> Result:
     if options.within:
         refuse_flags("duplicates", "within", options)
     refuse_flags("duplicates", "a list" if is_list else "an index", options, path)
-    with opened(path, options.model, options.read) as source:
+    with opened(path, options) as source:
         note_each(source.notes())
         note(*source.about_threshold(options.threshold))
         if source.questions is not None:
@@ -130,7 +133,7 @@ def _take_answers(index: Any, path: str, options: Duplicates) -> None:
         note(f"{others:,} of them {'is' if others == 1 else 'are'} of other questions.")
     if options.threshold is not None or not len(answers):
         return
-    similar = ListPairs.of(*index.snapshot()[:2])
+    similar = ListPairs.of_list(index.snapshot())
     try:
         index.set_threshold(similar.fitted(index.detector, answers, resamples=0))
     except DataError as error:
@@ -160,12 +163,14 @@ ScoredRow = tuple[float, int, int, dict[str, Any]]
 
 def _pair_table(index: Any, options: Duplicates, delimiter: str) -> Result:
     """All pairs above a threshold, the most similar first; or those that differ in more than words."""
-    entries, vectors, detector, *_ = index.snapshot()
+    shot = index.snapshot()
+    entries = shot.entries
+    detector = shot.detector
     parts = rows_by_key(keys_of(entries, options.within or ())).values()
     found_in = []
     scored: list[ScoredRow] = []
     for part in parts or [np.zeros(0, np.int64)]:
-        found, own = _pairs_among(entries, vectors, part, detector, options)
+        found, own = _pairs_among(shot, part, options)
         found_in.append(found)
         scored += own
     scored.sort(key=lambda own: (-own[0], *own[1:3]))
@@ -185,20 +190,15 @@ def _pair_table(index: Any, options: Duplicates, delimiter: str) -> Result:
 
 
 def _pairs_among(
-    entries: list[dict],
-    vectors: np.ndarray,
-    rows: np.ndarray,
-    detector: Any,
-    options: Duplicates,
+    shot: Snapshot, rows: np.ndarray, options: Duplicates
 ) -> tuple[FoundPairs, list[ScoredRow]]:
     """The pairs above the threshold among some questions of a list, as rows of the table."""
+    entries = shot.entries
     if options.differences:
         # Equal texts differ in nothing: the first of them stands for all.
         texts = [entries[row]["question"] for row in rows.tolist()]
         rows = rows[np.unique(first_places(texts, str))]
-    texts = [entries[row]["question"] for row in rows.tolist()]
-    questions = Questions(ReadTexts(detector.encoder, texts), vectors[rows])
-    found = _found_pairs(detector, questions, options)
+    found = _found_pairs(shot.detector, shot.questions.rows(rows), options)
     shown = len(found.first)
     if shown < found.count:
         note(
@@ -387,7 +387,7 @@ def _below(parts: Sequence[Part], options: Duplicates) -> tuple[str, Facts]:
     about = ", ".join(f"{count:,} above {cut}" for cut, count in counts.items())
     lines.append(f"Pairs in the whole list, about: {about}.")
     if options.index != "-":
-        same = reading.same_target(options.index, options.model, options.read)
+        same = reading.same_target(options.index, options)
         lines += _ways_on(same)
     return "\n".join(lines), {"pairs_above": counts, "next_pairs": rows}
 

@@ -9,6 +9,7 @@ from siamese.errors import ArgumentError
 
 ROWS = ("bad_rows", "encoding")
 OF_LIST = ("column", "id_column", "keep_repeated")
+CHECK = ("ignore", "no_near_miss_check")
 IS_INDEX = "{} is an index, which is read as it is"
 NO_LIST = "There is no list of questions (--list FILE)"
 SERVER = "The server answers in JSON by itself"
@@ -17,13 +18,14 @@ SERVER = "The server answers in JSON by itself"
 class NoEffect(NamedTuple):
     """Flags that a command refuses, given what it works on."""
 
-    command: str
+    command: str  # "" for every command that has these flags
     target: str
     flags: tuple[str, ...]  # the fields of its options
     why: str  # {} is the name of the target
 
 
 TABLE = (
+    NoEffect("", "a model without a check", CHECK, "{} has no near-miss check"),
     NoEffect(
         "predict",
         "two questions",
@@ -67,7 +69,7 @@ TABLE = (
     NoEffect(
         "evaluate",
         "queries",
-        ("threshold", "columns", "list"),
+        ("threshold", "columns", "list", *CHECK),
         "Queries have no labels",
     ),
     NoEffect("threshold", "a model", ("model",), "{} is a model itself"),

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from siamese.cli import arguments as shared
 from siamese.cli import reading
 from siamese.cli.arguments import (
+    CheckOptions,
     CommandOptions,
     ListReading,
     OneOf,
@@ -43,6 +44,7 @@ class IndexBuild(CommandOptions):
         flag("replace the index that is there; its threshold and answers go"),
     ] = False
     model: shared.Model = None
+    check: CheckOptions
     read: ListReading
 
 
@@ -66,6 +68,7 @@ def index_build(options: IndexBuild) -> Facts:
     note(*reading.about_list(path, questions))
     model = options.model or "use"
     detector = reading.load_model(model)
+    detector = reading.with_check_of(detector, model, options.check)
     note(*reading.too_long(detector, questions.compared))
     note(*about_languages(detector, questions.compared))
     try:
@@ -262,6 +265,7 @@ class Serve(CommandOptions):
         flag("search and compare only: nobody can add, remove, answer or group"),
     ] = False
     model: shared.Model = None
+    check: CheckOptions
     read: ListReading
 
 
@@ -282,7 +286,7 @@ def serve(options: Serve) -> None:
     path = options.index or str(HANDWRITTEN)
     if reading.kind_of(path) == "index":
         refuse_flags("serve", "an index", options, path)
-    with opened(path, options.model, options.read) as source:
+    with opened(path, options) as source:
         note_each(source.notes())
         serve_index(
             source.index(),

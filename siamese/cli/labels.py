@@ -8,6 +8,7 @@ from typing import Annotated
 from siamese.cli import arguments as shared
 from siamese.cli import reading
 from siamese.cli.arguments import (
+    CheckOptions,
     CommandOptions,
     LinkReading,
     OneOf,
@@ -18,7 +19,14 @@ from siamese.cli.arguments import (
 )
 from siamese.cli.effects import refuse_flags
 from siamese.cli.output import Facts, Result, aligned, note, note_each, threshold_facts
-from siamese.cli.reading import labelled_pairs, load_model, no_labels, opened, too_long
+from siamese.cli.reading import (
+    labelled_pairs,
+    load_model,
+    no_labels,
+    opened,
+    too_long,
+    with_check_of,
+)
 from siamese.errors import ArgumentError
 from siamese.model.detector import DuplicateDetector
 from siamese.reading.clusters import clusters
@@ -85,6 +93,7 @@ class Evaluate(CommandOptions):
         option(metavar="FILE", help="CSV or JSON Lines with query_id and id"),
     ] = None
     model: shared.Model = None
+    check: CheckOptions
     read: LinkReading
 
 
@@ -136,10 +145,10 @@ def _evaluated(options: Evaluate) -> DuplicateDetector:
         refuse_flags("evaluate", "no list", options)
     if kind == "model":
         refuse_flags("evaluate", "a model", options, path)
-        detector = load_model(path)
+        detector = with_check_of(load_model(path), path, options.check)
         note(*no_labels(detector, path, options.threshold))
         return detector
-    with opened(path, options.model, options.read) as source:
+    with opened(path, options) as source:
         note_each(source.notes())
         note(*source.about_threshold(options.threshold))
         return source.detector
@@ -160,7 +169,7 @@ def _on_queries(options: Evaluate) -> Result:
         raise ArgumentError(
             f"{options.relevant} names no query of {options.queries} by its id."
         )
-    with opened(options.index, options.model, options.read) as source:
+    with opened(options.index, options) as source:
         note_each(source.notes())
         note(*too_long(source.detector, texts.values()))
         index = source.index()

@@ -11,21 +11,24 @@ import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from siamese.cli.arguments import (
+    CheckOptions,
     ListReading,
     PairReading,
     RowReading,
     flag_of,
     given,
 )
+from siamese.cli.effects import refuse_flags
 from siamese.cli.languages import about_languages, about_minilm, about_stems
 from siamese.cli.messages import in_flags
 from siamese.encoders import is_encoder_name
 from siamese.encoders.protocol import FrozenEncoder
 from siamese.errors import ArgumentError, CheckpointError, DataError, SiameseError
 from siamese.model.detector import DuplicateDetector
+from siamese.model.near_misses import NearMissCheck
 from siamese.reading.columns import read_spec
 from siamese.reading.pairs import QuestionPairs, has_links, names_by_id, read_pairs
 from siamese.reading.questions import QuestionList, read_questions
@@ -193,6 +196,19 @@ def refuse_preset(name: str) -> None:
         )
 
 
+def with_check_of(
+    detector: DuplicateDetector, name: str, check: CheckOptions
+) -> DuplicateDetector:
+    """A model with the near-miss check that flags ask for; they are refused for one without a check."""
+    if not given(check):
+        return detector
+    if detector.check is None:
+        refuse_flags("", "a model without a check", check, name)
+    if check.no_near_miss_check:
+        return detector.with_check(None)
+    return detector.with_check(NearMissCheck.shipped(check.ignore))
+
+
 def load_model(name: str) -> DuplicateDetector:
     """The model of a path or an encoder's name; a preset's name is refused."""
     refuse_preset(name)
@@ -253,9 +269,13 @@ def kind_of_target(path: str) -> str:
     return kind_of(path)
 
 
-def same_target(path: str, model: str | None, read: ListReading) -> str:
+def same_target(path: str, options: Compared) -> str:
     """An index or a list with its flags, as the next command names it again."""
-    flags = {"model": model} if model else {}
+    flags: dict[str, Any] = {"model": options.model} if options.model else {}
+    flags |= given(options.check)
+    if "ignore" in flags:
+        flags["ignore"] = ",".join(options.check.ignore)
+    read = options.read
     if kind_of(path) != "index":
         own = given(read)
         flags |= {name: own[name] for name in LIST_FLAGS if name in own}
@@ -315,15 +335,33 @@ class Source:
             self._index.close()
 
 
+class Compared(Protocol):
+    """The options of a command that compares the questions of a list or an index."""
+
+    @property
+    def model(self) -> str | None:
+        """A model's path or an encoder's name; None for that of the index, or `use`."""
+
+    @property
+    def check(self) -> CheckOptions:
+        """What counts as a near miss."""
+
+    @property
+    def read(self) -> ListReading:
+        """How a list is read."""
+
+
 @contextlib.contextmanager
-def opened(path: str, model: str | None, read: ListReading) -> Iterator[Source]:
+def opened(path: str, options: Compared) -> Iterator[Source]:
     """The index at a path, or a list of questions with its model, until the end of the block."""
+    model = options.model
     if kind_of_target(path) == "questions":
-        detector = load_model(model or "use")
-        questions = question_list(path, read)
+        name = model or "use"
+        detector = with_check_of(load_model(name), name, options.check)
+        questions = question_list(path, options.read)
         source = Source(path, model or path, detector, questions)
     else:
-        index = open_index(path, model)
+        index = open_index(path, model, options.check)
         source = Source(path, model or path, index.detector, stored=index)
     try:
         yield source
@@ -331,12 +369,19 @@ def opened(path: str, model: str | None, read: ListReading) -> Iterator[Source]:
         source.close()
 
 
-def open_index(path: str, model: str | None) -> Any:
-    """The `QuestionIndex` in a file."""
+def open_index(path: str, model: str | None, check: CheckOptions | None = None) -> Any:
+    """The `QuestionIndex` in a file, with another near-miss check where flags ask for one."""
     from siamese.index import QuestionIndex
 
     kind_of_target(path)
-    return QuestionIndex.open(path, model)
+    index = QuestionIndex.open(path, model)
+    if check is not None and given(check):
+        try:
+            index.use_check(with_check_of(index.detector, path, check).check)
+        except SiameseError:
+            index.close()
+            raise
+    return index
 
 
 def build_index(

@@ -9,7 +9,13 @@ from typing import Annotated, Any
 from siamese.cli import arguments as shared
 from siamese.cli import reading
 from siamese.cli.answers import AnswersFile, naming
-from siamese.cli.arguments import CommandOptions, LinkReading, command, option
+from siamese.cli.arguments import (
+    CheckOptions,
+    CommandOptions,
+    LinkReading,
+    command,
+    option,
+)
 from siamese.cli.asking import ask_pairs
 from siamese.cli.effects import refuse_flags
 from siamese.cli.output import Facts, Result, claim, note, note_each
@@ -53,6 +59,7 @@ class Threshold(CommandOptions):
     ] = None
     overwrite: shared.Overwrite = False
     model: shared.Model = None
+    check: CheckOptions
     read: LinkReading
 
 
@@ -115,14 +122,14 @@ def _of_index(options: Threshold) -> Result:
     if not options.answers:
         target = "an index without a file of answers"
         refuse_flags("threshold", target, options, path)
-    with opened(path, options.model, options.read) as source:
+    with opened(path, options) as source:
         index = source.index()
         facts = _first_facts(options.answers or path, source.detector, None)
         pairs = None
         if options.answers:
             pairs = _answers_into(source, options)
             facts["answers_in_index"] = len(index.answers())
-        similar = ListPairs.of(*index.snapshot()[:2])
+        similar = ListPairs.of_list(index.snapshot())
         if options.label:
             pairs = ask_pairs(index, similar, options.label, path)
             facts["answers_in_index"] = len(pairs)
@@ -143,12 +150,12 @@ def _of_list(options: Threshold) -> Result:
     """Fits a threshold to the answers in the file beside a list, or in another one."""
     path = options.answers or shared.answers_file(options.index)
     is_beside = path == shared.answers_file(options.index)
-    with opened(options.index, options.model, options.read) as source:
+    with opened(options.index, options) as source:
         note_each(source.notes())
         index = source.index()
         detector = source.detector
         facts = _first_facts(path, detector, options.output)
-        similar = ListPairs.of(*index.snapshot()[:2])
+        similar = ListPairs.of_list(index.snapshot())
         if options.label:
             place = AnswersFile(path, reading.row_options(options.read))
             texts = zip(source.questions.questions, source.questions.compared)
@@ -181,6 +188,7 @@ def _of_model(options: Threshold) -> Result:
     target = options.index
     refuse_flags("threshold", "a model", options, target)
     detector = reading.load_model(target)
+    detector = reading.with_check_of(detector, target, options.check)
     output = options.output
     if not output and not is_encoder_name(target):
         output = target
@@ -342,7 +350,7 @@ def _where_kept(fitted: DuplicateDetector, is_beside: bool, options: Threshold) 
     text = "It is not saved; --output FILE writes a model."
     if options.output:
         text = f"Saved in {options.output}."
-    same = reading.same_target(options.index, options.model, options.read)
+    same = reading.same_target(options.index, options)
     if is_beside:
         answers = shared.answers_file(options.index)
         found = f"`siamese duplicates {same}` fits it to the answers in {answers}."
@@ -358,7 +366,7 @@ def _way_on(pairs: QuestionPairs, options: Threshold) -> str:
     is_model = reading.kind_of(options.index) == "model" or options.index == "-"
     same = ""
     if not is_model:
-        same = reading.same_target(options.index, options.model, options.read)
+        same = reading.same_target(options.index, options)
     if len(pairs) >= MANY and pairs.is_duplicate.sum() < ENOUGH:
         advice = NEAR_MISSES
     elif options.label:

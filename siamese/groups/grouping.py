@@ -14,8 +14,8 @@ from siamese.encoders.protocol import unknown_rows
 from siamese.errors import ArgumentError, DataError
 from siamese.groups.linkage import average_linkage, strongest_pairs
 from siamese.groups.local import local_means, ranking_weight, scaled
-from siamese.model.decision import Questions, ReadTexts, Rule
-from siamese.nn.nearest import EQUAL, cosines_with
+from siamese.model.decision import Questions, Rule
+from siamese.nn.nearest import EQUAL, cosines_with, in_blocks
 from siamese.reading.clusters import connected_groups, first_places
 from siamese.reading.columns import columns_called, shown_names
 from siamese.reading.tables import id_text
@@ -75,14 +75,14 @@ def duplicate_groups(
 
 
 def linked_labels(
-    vectors: np.ndarray, texts: Sequence[str], detector: Any, grouping: Grouping
+    questions: Questions, texts: Sequence[str], detector: Any, grouping: Grouping
 ) -> np.ndarray:
     """Groups by `average_linkage`, int64 labels [n]: equal texts are together, unknown ones left alone."""
+    vectors = questions.vectors
     labels = np.arange(len(vectors))
     shifts = grouping.shifts
-    read = ReadTexts(detector.encoder, texts)
     known = np.flatnonzero(~unknown_rows(detector.encoder, texts, vectors))
-    rule = grouping.rule(detector, read, vectors).of_rows(known)
+    rule = grouping.rule(detector, questions).of_rows(known)
     linked = average_linkage(
         vectors if len(known) == len(vectors) else vectors[known],
         rule.threshold,
@@ -102,15 +102,18 @@ class Grouping(NamedTuple):
     weight: float = 0.0  # of local scaling, see `siamese.groups.local`
     # float32 [questions], its r; None where the weight is 0
     means: np.ndarray | None = None
+    # the fingerprint of the near-miss check; "" where there was none
+    check: str = ""
 
     @classmethod
     def of(
         cls, detector: Any, threshold: float | None, vectors: np.ndarray
     ) -> Grouping:
         """By a threshold, or as the detector makes groups of a list where None."""
+        check = check_of(detector)
         if threshold is not None:
-            return cls(as_number(threshold, "threshold", -1, 1))
-        own = cls(*detector.list_cut)
+            return cls(as_number(threshold, "threshold", -1, 1), check=check)
+        own = cls(*detector.list_cut, check=check)
         return own._replace(means=local_means(vectors)) if own.weight else own
 
     @property
@@ -118,12 +121,11 @@ class Grouping(NamedTuple):
         """What is taken off the cosines of each question, float32 [questions]."""
         return None if self.means is None else self.means * np.float32(self.weight / 2)
 
-    def rule(self, detector: Any, read: Sequence[str], vectors: np.ndarray) -> Rule:
-        """How questions are joined, by their texts as the encoder reads them, and their vectors."""
-        cut = min(self.threshold, EQUAL)
-        return detector.decision.rule(cut, Questions(read, vectors))
+    def rule(self, detector: Any, questions: Questions) -> Rule:
+        """How questions are joined."""
+        return detector.decision.rule(min(self.threshold, EQUAL), questions)
 
-    def check(self, threshold: float | None) -> None:
+    def check_threshold(self, threshold: float | None) -> None:
         """ArgumentError where another threshold is asked for."""
         if threshold is None or (threshold, 0.0) == (self.threshold, self.weight):
             return
@@ -137,15 +139,25 @@ class Grouping(NamedTuple):
         )
 
 
+def check_of(detector: Any) -> str:
+    """The fingerprint of a detector's near-miss check; "" where it has none."""
+    return "" if detector.check is None else detector.check.fingerprint
+
+
 class Snapshot(NamedTuple):
     """An index at one moment; the last three are of `QuestionIndex.grouped`."""
 
     entries: list[dict[str, Any]]  # id, question and columns of each question
-    vectors: np.ndarray  # float32 [questions, d]
+    questions: Questions  # as a decision is given them
     detector: Any
-    groups: list[list[Member]]
-    threshold: float | None  # of the groups
+    groups: list[list[Member]] = []  # noqa: RUF012  # It is never changed.
+    threshold: float | None = None  # of the groups
     weight: float = 0.0  # of local scaling in them, see `siamese.groups.local`
+
+    @property
+    def vectors(self) -> np.ndarray:
+        """The questions' vectors, float32 [questions, d]."""
+        return self.questions.vectors
 
 
 def groups_of(vectors: np.ndarray, labels: np.ndarray) -> list[list[Member]]:
@@ -429,10 +441,10 @@ def pairs_above(vectors: np.ndarray) -> np.ndarray:
 def below_threshold(shot: Any, count: int = 50) -> list[tuple[int, int, float]]:
     """What a threshold may leave out: the most similar pairs that share no group, best first.
 
-    Their order is that of local scaling, where the list needs it
-    (`siamese.groups.local`). They are looked for down to 0.5, or to the cosine above
-    which there are enough of them; each text is in one of them: two places in the list,
-    a cosine. `shot` is `QuestionIndex.grouped`.
+    Their order is that of the cosine less the penalty of the near-miss check, and less
+    local scaling where the list needs it (`siamese.groups.local`). They are looked for
+    down to 0.5, or to the cosine above which there are enough of them; each text is in
+    one of them: two places in the list, a cosine. `shot` is `QuestionIndex.grouped`.
     """
     labels = np.arange(len(shot.vectors))
     for number, group in enumerate(shot.groups, start=len(labels)):
@@ -450,6 +462,9 @@ def below_threshold(shot: Any, count: int = 50) -> list[tuple[int, int, float]]:
     scores = cosines
     if weight := ranking_weight(shot.detector, vectors):
         scores = scaled(vectors, np.stack([one, two], axis=1), cosines, weight)
+    penalties = shot.detector.decision.rule(lowest, shot.questions).penalties
+    if penalties is not None:
+        scores = scores - in_blocks(penalties, rows[one], rows[two])
     order = np.argsort(-scores, kind="stable")
     best: list[tuple[int, int, float]] = []
     named: set[int] = set()

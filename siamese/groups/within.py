@@ -18,7 +18,6 @@ from siamese.groups.grouping import (
     groups_of,
     linked_labels,
 )
-from siamese.model.decision import ReadTexts
 from siamese.reading.clusters import answer_key
 from siamese.reading.columns import columns_called, shown_names
 from siamese.reading.pairs import QuestionPairs
@@ -89,10 +88,11 @@ def grouped_within(
     parts = []
     for rows in rows_by_key(keys).values():
         entries = [shot.entries[row] for row in rows.tolist()]
-        vectors = shot.vectors[rows]
+        questions = shot.questions.rows(rows)
         texts = [entry["question"] for entry in entries]
+        vectors = questions.vectors
         grouping = Grouping.of(shot.detector, threshold, vectors)
-        labels = linked_labels(vectors, texts, shot.detector, grouping)
+        labels = linked_labels(questions, texts, shot.detector, grouping)
 
         # The answers to two of these questions bind them.
         own = list(map(folded, texts)) if labelled else []
@@ -101,18 +101,17 @@ def grouped_within(
         answered = {text for *key, _ in bound for text in key}
         places = ((text, at) for at, text in enumerate(own) if text in answered)
         same, different = bound_places(places, bound)
-        read = ReadTexts(shot.detector.encoder, texts)
         labels = bound_labels(
             vectors,
             first_of_groups(labels),
             same,
             different,
-            grouping.rule(shot.detector, read, vectors),
+            grouping.rule(shot.detector, questions),
             grouping.shifts,
         )
         groups = groups_of(vectors, labels)
         made = groups, grouping.threshold, grouping.weight
-        parts.append(Part(rows, Snapshot(entries, vectors, shot.detector, *made)))
+        parts.append(Part(rows, Snapshot(entries, questions, shot.detector, *made)))
     return parts
 
 
@@ -126,5 +125,5 @@ def together(shot: Snapshot, parts: Sequence[Part]) -> Snapshot:
     groups.sort(key=lambda group: (-len(group), min(member.row for member in group)))
     if not parts:
         return shot
-    _, _, _, _, threshold, weight = parts[0].shot
-    return shot._replace(groups=groups, threshold=threshold, weight=weight)
+    first = parts[0].shot
+    return shot._replace(groups=groups, threshold=first.threshold, weight=first.weight)

@@ -14,10 +14,11 @@ import numpy as np
 from siamese.encoders.lstm import Lstm
 from siamese.groups.answers import AnswerChange, ChangedAnswers
 from siamese.groups.grouping import Snapshot
-from siamese.index.incoming import Incoming, as_compared, as_id, encoded
+from siamese.index.incoming import Incoming, as_compared, as_id, as_read, encoded
 from siamese.index.ranking import ENCODER_VECTOR_WEIGHT, MODES, VECTOR_WEIGHT, Hit
-from siamese.model.decision import Questions, ReadTexts
+from siamese.model.decision import Questions
 from siamese.model.detector import DuplicateDetector, judged
+from siamese.model.near_misses import NearMissCheck
 from siamese.reading.pairs import QuestionPairs
 from siamese.system.arguments import as_number, counted, one_of, whole_number
 from siamese.text.cleaning import has_words
@@ -59,8 +60,7 @@ class Found(NamedTuple):
 
     def questions(self, texts: list[str], vectors: np.ndarray) -> Questions:
         """Questions as a decision is given them."""
-        compared = as_compared(texts, None, self.reading)
-        return Questions(ReadTexts(self.detector.encoder, compared), vectors)
+        return Questions(as_read(self.detector, texts, self.reading), vectors)
 
 
 class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
@@ -205,6 +205,15 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
     def _remove(self, ids: set[str]) -> None: ...
 
     @abstractmethod
+    def use_check(self, check: NearMissCheck | None) -> None:
+        """Judges by another near-miss check from now on, or by none.
+
+        A file keeps the check that it was built with until `set_threshold`, whose
+        threshold is of the check that is used then. Groups of another check are made
+        again by `grouped`.
+        """
+
+    @abstractmethod
     def set_threshold(self, fit: Mapping[str, Any]) -> None:
         """Keeps a threshold and a calibration of the index's own; {} brings back those of the model.
 
@@ -213,6 +222,11 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
         """
 
     # ---- What it is ----
+
+    @property
+    @abstractmethod
+    def groups_are_of_another_check(self) -> bool:
+        """Whether there are groups of another near-miss check, which `grouped` makes again."""
 
     @property
     @abstractmethod
@@ -272,7 +286,8 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
         answered "duplicate" shares a group, and a pair that was answered "different"
         never does. Questions without any word that the model knows are in no group but
         by an answer. The threshold is that of the groups that are there where it is
-        None, else the index's own. ArgumentError where these were made with another
+        None, else the index's own. Groups that were made by another near-miss check are
+        made again. ArgumentError where these were made with another
         threshold.
         """
         return self._grouped(threshold, regroup)

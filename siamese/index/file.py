@@ -29,12 +29,13 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from siamese.errors import CheckpointError
+from siamese.model.near_misses import KINDS
 from siamese.system.files import refuse_existing
 from siamese.text.language import LANGUAGES
 from siamese.text.repeated import Repeated
 
 APPLICATION = 0x7369616D  # "siam"
-VERSION = 10
+VERSION = 11
 # `user_version` is the version and a token.
 TOKENS = 1 << 24
 MOST_ROWS = 1 << 60
@@ -164,11 +165,21 @@ def _is_reading(value: Any) -> bool:
 def _is_grouping(value: Any) -> bool:
     if value is None:
         return True
-    if not isinstance(value, dict) or {*value} != {"threshold", "weight", "last"}:
+    names = {"threshold", "weight", "last", "check"}
+    if not isinstance(value, dict) or {*value} != names or not _is_text(value["check"]):
         return False
     numbers = value["threshold"], value["weight"]
     are_numbers = all(type(n) in (int, float) and math.isfinite(n) for n in numbers)
     return are_numbers and 0 <= value["weight"] <= 1 and _is_whole(value["last"])
+
+
+def _is_check(value: Any) -> bool:
+    if value is None:
+        return True
+    if not isinstance(value, dict) or {*value} != {"ignore"}:
+        return False
+    ignore = value["ignore"]
+    return isinstance(ignore, list) and all(kind in KINDS for kind in ignore)
 
 
 def _are_languages(value: Any) -> bool:
@@ -193,9 +204,10 @@ SETTINGS: dict[str, Callable[[Any], bool]] = {
     "reading": _is_reading,
     "fit": lambda value: value is None or isinstance(value, dict),
     "grouping": _is_grouping,
+    "check": _is_check,
     "languages": _are_languages,
 }
-ALWAYS = ("next_id", "size", "model_checksum", "model", "encoder", "reading")
+ALWAYS = ("next_id", "size", "model_checksum", "model", "encoder", "reading", "check")
 
 
 def settings(db: sqlite3.Connection) -> dict[str, Any]:

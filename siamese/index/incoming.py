@@ -10,6 +10,7 @@ import numpy as np
 
 from siamese.encoders.protocol import BaseEncoder, unknown_texts, valid_unicode
 from siamese.errors import ArgumentError, DataError
+from siamese.model.decision import ReadTexts
 from siamese.model.detector import DuplicateDetector
 from siamese.reading.tables import json_value
 from siamese.system.arguments import counted
@@ -91,6 +92,21 @@ def as_compared(
         questions_given = counted(len(questions), "question")
         raise ArgumentError(f"{texts_given} for {questions_given}.")
     return list(map(valid_unicode, texts))
+
+
+def as_read(
+    detector: DuplicateDetector,
+    questions: Sequence[str],
+    reading: Mapping[str, Any] | None,
+) -> Sequence[str]:
+    """What is compared of an index's questions, as the encoder reads it; each when it is asked for."""
+    encoder = detector.encoder
+    repeated = Repeated.from_json((reading or {}).get("repeated"))
+    if not repeated:
+        return ReadTexts(encoder.read, questions)
+    return ReadTexts(
+        lambda text: encoder.read(repeated.without(plain_lines(text))), questions
+    )
 
 
 def encoded(

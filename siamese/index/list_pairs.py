@@ -1,14 +1,15 @@
 """The most similar pairs of a list: which of them to ask about, and what the answers fit.
 
 Two numbers are fitted: the weight of local scaling, and from which score on pairs are
-duplicates. The score is a cosine less what `siamese.groups.local` takes off it.
+duplicates. The score is a cosine less what `siamese.groups.local` takes off it, and
+less the penalty of the near-miss check where the model has one.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from siamese.errors import DataError
 from siamese.evaluation.bootstrap import bootstrap_interval
 from siamese.evaluation.metrics import check_scores
 from siamese.evaluation.thresholds import fit_threshold
+from siamese.groups.grouping import Snapshot
 from siamese.groups.local import WEIGHTS, list_weight, scaled
 from siamese.index.asking import (
     ENOUGH,
@@ -37,14 +39,14 @@ PAIRS_OF_EACH = 6
 SPARE = 2  # times as many by cosine, from which the best by each weight are taken
 EACH = np.array(WEIGHTS, np.float32)[:, None]
 PREFERRED = 3.0  # Another weight than the list's must be e^3 times as likely.
+Penalties = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 class Candidate(NamedTuple):
-    """A pair that may be asked about: two rows of `ListPairs.entries`, and their cosine."""
+    """A pair that may be asked about: two rows of `ListPairs.entries`."""
 
     row1: int
     row2: int
-    cosine: float
 
 
 @dataclass
@@ -54,6 +56,9 @@ class ListPairs:
     # id, question and columns of the list's different questions
     entries: list[dict[str, Any]]
     vectors: np.ndarray  # float32 [questions, d]
+    # What is taken off the cosines of pairs of `entries`, as that of
+    # `siamese.model.decision.Rule`.
+    penalties: Penalties
     rows: np.ndarray  # int64 [pairs, 2]
     scores: np.ndarray  # float32 [weights, pairs]
     # int64 [weights, count]: the best pairs by each weight, best first
@@ -63,11 +68,23 @@ class ListPairs:
     keys: list[frozenset[str]]  # `pair_key` of the best pairs by `weight`
 
     @classmethod
-    def of(cls, entries: Sequence[dict[str, Any]], vectors: np.ndarray) -> ListPairs:
-        """Of the questions of an index, float32 [n, d] vectors.
+    def of_list(cls, shot: Snapshot) -> ListPairs:
+        """Of the questions of an index, `QuestionIndex.snapshot`; see `of`."""
+        rule = shot.detector.decision.rule(0.0, shot.questions)
+        return cls.of(shot.entries, shot.vectors, rule.penalties)
+
+    @classmethod
+    def of(
+        cls,
+        entries: Sequence[dict[str, Any]],
+        vectors: np.ndarray,
+        penalties: Penalties | None = None,
+    ) -> ListPairs:
+        """Of questions and their vectors, float32 [n, d].
 
         Texts that are equal but for case, blanks and quotes are one. Of more than 2,000
-        questions 2,000 are looked at, and their pairs with all.
+        questions 2,000 are looked at, and their pairs with all. `penalties` is that of
+        `siamese.model.decision.Rule`.
         """
         # The different questions, and those that are looked at.
         first = np.unique(first_places([entry["question"] for entry in entries]))
@@ -83,7 +100,8 @@ class ListPairs:
         # Their pairs; one of two that are looked at counts for both.
         count = int(PAIRS_OF_EACH * len(some) / (1 + len(some) / max(1, n)))
         rows, cosines = _best_pairs(vectors, some, SPARE * count)
-        scores = scaled(vectors, rows, cosines, EACH)
+        own = _penalties_at(first, penalties)
+        scores = scaled(vectors, rows, cosines, EACH) - own(*rows.T)
         order = np.argsort(-scores, axis=1, kind="stable")[:, :count]
 
         # What they are asked and known by.
@@ -91,7 +109,7 @@ class ListPairs:
         pairs = rows[order[WEIGHTS.index(weight)]].tolist()
         keys = [frozenset((texts[one], texts[two])) for one, two in pairs]
         row_of = {text: row for row, text in enumerate(texts)}
-        return cls(entries, vectors, rows, scores, order, weight, row_of, keys)
+        return cls(entries, vectors, own, rows, scores, order, weight, row_of, keys)
 
     def next(
         self, answers: Any, skipped: Collection[Sequence[str]] = (), start: float = 0.0
@@ -110,20 +128,19 @@ class ListPairs:
         rows, labels = self._answered(answers)
         best = self.order[at]
         pair = best[next_rank(self._ranks(rows)[at], labels, len(best), left, start)]
-        return Candidate(
-            *self.rows[pair].tolist(), min(1.0, float(self.scores[0, pair]))
-        )
+        return Candidate(*self.rows[pair].tolist())
 
     def fitted(
         self, detector: Any, answers: Any, resamples: int = 200
     ) -> dict[str, Any]:
         """What answers fit, for `DuplicateDetector.with_threshold`: its threshold, curve, and `list_cut`.
 
-        The threshold is the cosine above which F1 over the list's pairs is best by the
-        answers, with a bootstrap interval of so many resamples. Answers of which most
-        are to other pairs fit what `DuplicateDetector.fitted` fits, and so do those of
-        a model that decides by a probability. DataError for answers of one kind, and
-        for fewer than five duplicates.
+        The threshold is the cosine, less the penalty of the model's near-miss check,
+        above which F1 over the list's pairs is best by the answers, with a bootstrap
+        interval of so many resamples. Answers of which most are to other pairs fit what
+        `DuplicateDetector.fitted` fits, and so do those of a model that decides by a
+        probability. DataError for answers of one kind, and for fewer than five
+        duplicates.
         """
         check_scores(np.zeros(len(answers)), answers.is_duplicate)
         duplicates = int(answers.is_duplicate.sum())
@@ -156,7 +173,9 @@ class ListPairs:
             "high": high,
             "pairs": len(answers),
             "duplicates": duplicates,
-            "calibration": _curve_of(cosines_with(one, two), labels),
+            "calibration": _curve_of(
+                cosines_with(one, two) - self.penalties(*rows.T), labels
+            ),
             "weight": WEIGHTS[best],
             "list_threshold": self._cut(best, ranks[best], labels),
         }
@@ -176,7 +195,7 @@ class ListPairs:
     def _ranks(self, rows: np.ndarray) -> np.ndarray:
         """The ranks of pairs of rows by each weight, int64 [weights, n]; below all of them the last."""
         cosines = np.vecdot(*self.vectors[rows].swapaxes(0, 1))
-        scores = scaled(self.vectors, rows, cosines, EACH)
+        scores = scaled(self.vectors, rows, cosines, EACH) - self.penalties(*rows.T)
         falling = np.take_along_axis(self.scores, self.order, axis=1)
         # Another product of the same vectors may differ in the last digit.
         ranks = [
@@ -191,6 +210,17 @@ class ListPairs:
         ends = self.scores[at, best[count - 1 : count + 1]].astype(np.float64)
         score = ends.mean() if len(ends) > 1 else ends[0] - 1e-6
         return float(np.clip(score, -3, 1))
+
+
+def _penalties_at(places: np.ndarray, penalties: Penalties | None) -> Penalties:
+    """The penalties of pairs of questions by their numbers among some places, int64 [n], of a list."""
+
+    def own(i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        if penalties is None:
+            return np.zeros(len(i), np.float32)
+        return penalties(places[i], places[j])
+
+    return own
 
 
 def _curve_of(cosines: np.ndarray, labels: np.ndarray) -> dict[str, Any] | None:

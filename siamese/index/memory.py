@@ -35,6 +35,7 @@ from siamese.index.incoming import (
     Incoming,
     Stored,
     as_compared,
+    as_read,
     by_ids,
     encoded,
     free_numbers,
@@ -48,8 +49,9 @@ from siamese.index.ranking import (
     read_only,
 )
 from siamese.index.stems import UNSURE, asked_stems, stems_of
-from siamese.model.decision import ReadTexts, Rule
+from siamese.model.decision import Questions
 from siamese.model.detector import DuplicateDetector
+from siamese.model.near_misses import NearMissCheck
 from siamese.reading.clusters import answer_key
 from siamese.reading.pairs import QuestionPairs
 from siamese.reading.tables import json_value
@@ -66,6 +68,7 @@ class Moment:
     folded: list[str]  # their texts
     vectors: np.ndarray  # float32 [questions, d], read-only
     answers: dict[tuple[str, str], bool]  # `answer_key` -> are they the same?
+    reading: Mapping[str, Any]  # how the list was read, see `QuestionIndex.build`
     # Of each question the place of the first one of its group, int64 [questions],
     # without the answers; and how the groups were made. None before they are.
     labels: np.ndarray | None = None
@@ -117,7 +120,7 @@ class Moment:
             self.vectors,
             len(self.labels),
             self._groups_with,
-            self._rule(grouping),
+            grouping.rule(self.detector, self.questions()),
             self._is_known,
             grouping.shifts,
         )
@@ -131,11 +134,10 @@ class Moment:
         texts = [self.entries[at]["question"] for at in places.tolist()]
         return ~unknown_texts(self.detector.encoder, texts)
 
-    def _rule(self, grouping: Grouping) -> Rule:
-        """How the questions are grouped."""
+    def questions(self) -> Questions:
+        """The questions as a decision is given them."""
         texts = [entry["question"] for entry in self.entries]
-        read = ReadTexts(self.detector.encoder, texts)
-        return grouping.rule(self.detector, read, self.vectors)
+        return Questions(as_read(self.detector, texts, self.reading), self.vectors)
 
     def without_lost_answers(self) -> Moment:
         """Without the answers to texts that no question has any more."""
@@ -156,20 +158,21 @@ class Moment:
     def snapshot(self) -> Snapshot:
         """The questions, and the groups that obey the answers, where there are groups."""
         entries = list(map(copy_of, self.entries))
+        questions = self.questions()
         if self.grouping is None:
-            return Snapshot(entries, self.vectors, self.detector, [], None)
+            return Snapshot(entries, questions, self.detector)
         answered = {text for key in self.answers for text in key}
         texts = (
             (text, place) for place, text in enumerate(self.folded) if text in answered
         )
         answers = ((*key, label) for key, label in self.answers.items())
         same, different = bound_places(texts, answers)
-        threshold, weight, _ = self.grouping
-        rule = self._rule(self.grouping)
+        threshold, weight, *_ = self.grouping
+        rule = self.grouping.rule(self.detector, questions)
         shifts = self.grouping.shifts
         labels = bound_labels(self.vectors, self.labels, same, different, rule, shifts)
         groups = groups_of(self.vectors, labels)
-        return Snapshot(entries, self.vectors, self.detector, groups, threshold, weight)
+        return Snapshot(entries, questions, self.detector, groups, threshold, weight)
 
 
 def copy_of(entry: dict[str, Any]) -> dict[str, Any]:
@@ -197,7 +200,7 @@ class ListIndex(QuestionIndex):
         self._next_id = 0
         self._words = Words()
         none = read_only(np.zeros((0, detector.encoder.size), np.float32))
-        self._now = Moment(detector, [], [], none, {})
+        self._now = Moment(detector, [], [], none, {}, self._reading)
         _, entries = self._numbered(incoming)
         self._now = self._now.followed_by(entries, vectors)
 
@@ -261,6 +264,15 @@ class ListIndex(QuestionIndex):
                 )
             self._now = now.without(gone).without_lost_answers()
 
+    def use_check(self, check: NearMissCheck | None) -> None:
+        """`QuestionIndex.use_check`."""
+        with self._changing:
+            self._model = self._model.with_check(check)
+            detector = self._now.detector.with_check(check)
+            self._now = replace(
+                self._now, detector=detector, labels=None, grouping=None
+            )
+
     def set_threshold(self, fit: Mapping[str, Any]) -> None:
         """`QuestionIndex.set_threshold`."""
         fit = json_value(fit)
@@ -271,6 +283,11 @@ class ListIndex(QuestionIndex):
             )
 
     # ---- What it is ----
+
+    @property
+    def groups_are_of_another_check(self) -> bool:
+        """`QuestionIndex.groups_are_of_another_check`."""
+        return False
 
     @property
     def detector(self) -> DuplicateDetector:
@@ -304,11 +321,11 @@ class ListIndex(QuestionIndex):
             if now.grouping is None or regroup:
                 grouping = Grouping.of(now.detector, threshold, now.vectors)
                 texts = [entry["question"] for entry in now.entries]
-                labels = linked_labels(now.vectors, texts, now.detector, grouping)
+                labels = linked_labels(now.questions(), texts, now.detector, grouping)
                 now = replace(now, labels=first_of_groups(labels), grouping=grouping)
                 self._now = now
             else:
-                now.grouping.check(threshold)
+                now.grouping.check_threshold(threshold)
         return now.snapshot()
 
     def add_answers(self, pairs: QuestionPairs, *, forget: bool = False) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 from siamese.encoders.tree import tree_of
 from siamese.errors import ArgumentError, CheckpointError, SiameseError
 from siamese.groups.answers import AnswerChange, ChangedAnswers
-from siamese.groups.grouping import Grouping, Snapshot, linked_labels
+from siamese.groups.grouping import Grouping, Snapshot, check_of, linked_labels
 from siamese.index import Added, Asked, Found, QuestionIndex, stored_groups
 from siamese.index import rows as rows_of
 from siamese.index.file import (
@@ -28,12 +28,14 @@ from siamese.index.file import (
     token_of,
     write_settings,
 )
-from siamese.index.incoming import Incoming, as_compared, encoded
+from siamese.index.incoming import Incoming, as_compared, as_read, encoded
 from siamese.index.ranking import ranked
 from siamese.index.rows import State
 from siamese.index.stems import UNSURE, asked_stems
 from siamese.model import file as model_file
+from siamese.model.decision import Questions
 from siamese.model.detector import DuplicateDetector
+from siamese.model.near_misses import NearMissCheck
 from siamese.reading.pairs import QuestionPairs
 from siamese.reading.tables import json_value
 from siamese.system.files import refuse_existing
@@ -73,6 +75,7 @@ class FileIndex(QuestionIndex):
         self._model = detector
         self._file = file
         self._view = view
+        self._has_own_check = False  # that of `use_check`, which the model has then
         with self._moment():
             pass  # It reads what the file has.
 
@@ -180,13 +183,29 @@ class FileIndex(QuestionIndex):
             rows_of.delete(db, row_of.values())
             stored_groups.forget_removed(db)
 
+    def use_check(self, check: NearMissCheck | None) -> None:
+        """`QuestionIndex.use_check`."""
+        self._model = self._model.with_check(check)
+        self._has_own_check = True
+        with self._file.lock:
+            self._view = self._view._replace(facts={})  # It is read again.
+
     @steady
     def set_threshold(self, fit: Mapping[str, Any]) -> None:
         """`QuestionIndex.set_threshold`."""
-        with self._moment(change=True) as (db, _):
-            write_settings(db, fit=json_value(fit), grouping=None)
+        with self._moment(change=True) as (db, view):
+            check = model_file.facts_of_check(view.detector.check)
+            write_settings(db, fit=json_value(fit), grouping=None, check=check)
 
     # ---- What it is ----
+
+    @property
+    @steady
+    def groups_are_of_another_check(self) -> bool:
+        """`QuestionIndex.groups_are_of_another_check`."""
+        with self._moment() as (_, view):
+            stored = view.facts.get("grouping")
+            return bool(stored) and stored["check"] != check_of(view.detector)
 
     @property
     @steady
@@ -230,22 +249,21 @@ class FileIndex(QuestionIndex):
             with self._moment() as (db, view):
                 state = view.state
                 detector = view.detector
-                if view.facts.get("grouping") and not regroup:
+                stored = view.facts.get("grouping")
+                is_same = stored and stored["check"] == check_of(detector)
+                if is_same and not regroup:
                     labels, grouping = stored_groups.read_labels(db, state)
-                    grouping.check(threshold)
+                    grouping.check_threshold(threshold)
                     return stored_groups.snapshot(db, state, detector, labels, grouping)
                 texts = rows_of.texts_of(db, state)
                 if self._file.read_only:
-                    labels, grouping = _linked(state, texts, detector, threshold)
+                    labels, grouping = _linked(view, texts, threshold)
                     return stored_groups.snapshot(db, state, detector, labels, grouping)
             # Outside of any transaction: it may take half a minute.
-            labels, grouping = _linked(state, texts, detector, threshold)
+            labels, grouping = _linked(view, texts, threshold)
             with self._moment(change=True) as (db, view):
                 now = view.detector
-                is_fitted = [model_file.fit_of(now), now.list_cut] != [
-                    model_file.fit_of(detector),
-                    detector.list_cut,
-                ]
+                is_fitted = _how_grouped(now) != _how_grouped(detector)
                 anew = threshold is None and is_fitted  # meanwhile
                 # Of an exchanged file the groups are others, too.
                 if not anew and view.state.lineage is state.lineage:
@@ -390,6 +408,10 @@ class FileIndex(QuestionIndex):
             raise sqlite3.DatabaseError(
                 f"its vectors have {size} numbers each, those of its model others"
             )
+        check = facts["check"]
+        is_other = model_file.facts_of_check(detector.check) != check
+        if is_other and not self._has_own_check:
+            detector = detector.with_check(model_file.check_of(check))
         if facts.get("fit"):
             try:
                 detector = detector.with_threshold(facts["fit"])
@@ -402,9 +424,17 @@ class FileIndex(QuestionIndex):
         )
 
 
+def _how_grouped(detector: DuplicateDetector) -> list[Any]:
+    """All of a model that decides about groups, beside its encoder."""
+    return [model_file.fit_of(detector), detector.list_cut, check_of(detector)]
+
+
 def _linked(
-    state: State, texts: list[str], detector: DuplicateDetector, threshold: float | None
+    view: View, texts: list[str], threshold: float | None
 ) -> tuple[np.ndarray, Grouping]:
     """New groups without the answers, as `stored_groups.read_labels` has them."""
-    grouping = Grouping.of(detector, threshold, state.vectors)
-    return linked_labels(state.vectors, texts, detector, grouping), grouping
+    vectors = view.state.vectors
+    grouping = Grouping.of(view.detector, threshold, vectors)
+    read = as_read(view.detector, texts, view.facts["reading"])
+    labels = linked_labels(Questions(read, vectors), texts, view.detector, grouping)
+    return labels, grouping

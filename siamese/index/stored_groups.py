@@ -21,13 +21,15 @@ from siamese.groups.grouping import (
     Grouping,
     Snapshot,
     bound_labels,
+    check_of,
     groups_of,
     labels_of_new,
 )
 from siamese.groups.local import local_means
 from siamese.index.file import settings, write_settings
+from siamese.index.incoming import as_read
 from siamese.index.rows import INSIDE, State, entry, rows_where
-from siamese.model.decision import ReadTexts
+from siamese.model.decision import Questions
 from siamese.model.detector import DuplicateDetector
 from siamese.reading.clusters import answer_key
 from siamese.reading.pairs import QuestionPairs
@@ -77,15 +79,17 @@ def snapshot(
     entries = [*map(entry, db.execute("select * from question order by row"))]
     if len(entries) != len(state.rows):
         raise sqlite3.DatabaseError("it has not a vector for each question")
+    texts = [own["question"] for own in entries]
+    read = as_read(detector, texts, settings(db)["reading"])
+    questions = Questions(read, state.vectors)
     if labels is None or grouping is None:
-        return Snapshot(entries, state.vectors, detector, [], None)
+        return Snapshot(entries, questions, detector)
     same, different = answered_places(db, state)
-    read = ReadTexts(detector.encoder, [own["question"] for own in entries])
-    rule = grouping.rule(detector, read, state.vectors)
+    rule = grouping.rule(detector, questions)
     labels = bound_labels(state.vectors, labels, same, different, rule, grouping.shifts)
     groups = groups_of(state.vectors, labels)
-    threshold, weight, _ = grouping
-    return Snapshot(entries, state.vectors, detector, groups, threshold, weight)
+    threshold, weight, *_ = grouping
+    return Snapshot(entries, questions, detector, groups, threshold, weight)
 
 
 def read_labels(db: sqlite3.Connection, state: State) -> tuple[np.ndarray, Grouping]:
@@ -106,7 +110,7 @@ def _read_grouping(
     """How the groups were made, by the setting `grouping`."""
     weight = stored["weight"]
     means = _read_means(db, state) if weight else None
-    return Grouping(stored["threshold"], weight, means)
+    return Grouping(stored["threshold"], weight, means, stored["check"])
 
 
 def _read_means(db: sqlite3.Connection, state: State) -> np.ndarray:
@@ -147,13 +151,12 @@ def write_labels(
     db.execute("delete from grouped")
     db.executemany("insert into grouped values (?, ?)", values)
     db.execute("delete from local")
-    threshold, weight, means = grouping
+    threshold, weight, means, check = grouping
     if means is not None:
         _write_means(db, rows, means[live])
     last = int(rows.max(initial=0))
-    write_settings(
-        db, grouping={"threshold": threshold, "weight": weight, "last": last}
-    )
+    stored = {"threshold": threshold, "weight": weight, "last": last, "check": check}
+    write_settings(db, grouping=stored)
 
 
 def _write_means(db: sqlite3.Connection, rows: np.ndarray, means: np.ndarray) -> None:
@@ -173,9 +176,13 @@ def extend(
 
     It returns what the settings are after that. Those without any word that the model
     knows stay alone. With local scaling each new question gets its r, and those that
-    are there keep theirs until the groups are made again.
+    are there keep theirs until the groups are made again. Groups that another near-miss
+    check has made go.
     """
     stored = facts.get("grouping")
+    if stored and stored["check"] != check_of(detector):
+        write_settings(db, grouping=None)
+        return {**facts, "grouping": None}
     rows = state.rows
     n = int(np.searchsorted(rows, stored["last"], "right")) if stored else len(rows)
     if n == len(rows):
@@ -195,8 +202,8 @@ def extend(
         members = places_of(state, list(first_of.items()))
         return members[:, 0], members[:, 1]
 
-    read = ReadTexts(detector.encoder, StoredTexts(db, rows))
-    rule = grouping.rule(detector, read, state.vectors)
+    read = as_read(detector, StoredTexts(db, rows), facts["reading"])
+    rule = grouping.rule(detector, Questions(read, state.vectors))
     labels = labels_of_new(
         state.vectors, n, groups_with, rule, is_known, grouping.shifts
     )

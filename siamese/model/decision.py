@@ -61,10 +61,10 @@ class RowsOf(Sequence[str]):
 
 
 class ReadTexts(Sequence[str]):
-    """Texts as an encoder reads them, each when it is asked for: few decisions look at all."""
+    """Texts as a function reads them, each when it is asked for: few decisions look at all."""
 
-    def __init__(self, encoder: Encoder, texts: Sequence[str]):
-        self._encoder = encoder
+    def __init__(self, read: Callable[[str], str], texts: Sequence[str]):
+        self._function = read
         self._texts = texts
         self._read: dict[int, str] = {}
 
@@ -73,7 +73,7 @@ class ReadTexts(Sequence[str]):
 
     def __getitem__(self, row: Any) -> Any:
         if row not in self._read:
-            self._read[row] = self._encoder.read(self._texts[row])
+            self._read[row] = self._function(self._texts[row])
         return self._read[row]
 
 

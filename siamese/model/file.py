@@ -4,9 +4,9 @@ The file holds arrays, and one JSON text under ``siamese`` in its metadata: form
 kind, version, SHA-256 and more facts. A writer replaces the file as a whole
 (`siamese.system.files`).
 
-The facts of a model: encoder (`siamese.encoders.tree`), threshold, calibration, card.
-The arrays are those of the encoder, and the trees of its own near-miss check, whose
-names begin with ``check/``.
+The facts of a model: encoder (`siamese.encoders.tree`), threshold, calibration, card,
+and which kinds its near-miss check ignores. The arrays are those of the encoder, and
+the trees of its own near-miss check, whose names begin with ``check/``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from siamese.model.detector import DuplicateDetector
 
 FORMAT = "siamese"
-VERSION = 5
+VERSION = 6
 MODEL_NAME = "model.safetensors"  # in the directory of a run
 _TREES = "check/"  # The names of the arrays of a model's own check begin so.
 # What reading other contents raises.
@@ -116,7 +116,7 @@ def read_model(path: str | os.PathLike) -> DuplicateDetector:
             threshold=facts["threshold"],
             calibration=calibration_of(facts["calibration"]),
             card=dict(facts["card"]),
-            check=check_of(facts.get("ignore")),
+            check=check_of(facts["check"]),
             trees=trees_of(arrays, encoder),
         )
     except DataError:  # of the encoder's files
@@ -132,13 +132,17 @@ def fit_of(detector: DuplicateDetector) -> dict[str, Any]:
         "threshold": detector.threshold,
         "calibration": None if calibration is None else asdict(calibration),
         "threshold_from": detector.threshold_from,
-        "ignore": None if detector.check is None else list(detector.check.ignore),
     }
 
 
-def check_of(ignore: list[str] | None) -> NearMissCheck | None:
-    """The shipped check that ignores some kinds; None of None."""
-    return None if ignore is None else NearMissCheck.shipped(ignore)
+def facts_of_check(check: NearMissCheck | None) -> dict[str, Any] | None:
+    """What a file says of a near-miss check: the kinds that it ignores; None where there is none."""
+    return None if check is None else {"ignore": list(check.ignore)}
+
+
+def check_of(facts: Mapping[str, Any] | None) -> NearMissCheck | None:
+    """The shipped near-miss check as `facts_of_check` describes it."""
+    return None if facts is None else NearMissCheck.shipped(facts["ignore"])
 
 
 def arrays_of(trees: Trees | None) -> dict[str, np.ndarray]:
@@ -180,7 +184,7 @@ def index_facts(
     path: str | os.PathLike | None,
     model: str | os.PathLike | None,
 ) -> dict[str, Any]:
-    """What an index says of its model: checksum, encoder, places; for a frozen encoder its threshold."""
+    """What an index says of its model: checksum, places, check; of a frozen encoder its threshold."""
     facts = {
         "model_checksum": fingerprint_of(detector),
         "size": detector.encoder.size,
@@ -197,6 +201,7 @@ def index_facts(
         if not arrays:  # The index names all that is needed to open it.
             facts["encoder"] = tree
             facts["fit"] = fit_of(detector)
+    facts["check"] = facts_of_check(detector.check)
     return facts
 
 

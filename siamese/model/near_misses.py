@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import Stemmer
 
+from siamese.encoders.protocol import checksum
 from siamese.errors import ArgumentError
 from siamese.model.near_miss_words import ENGLISH, Language
 from siamese.model.trees import Trees
@@ -810,6 +811,11 @@ class NearMissCheck:
                 f"ignore has {', '.join(map(repr, unknown))}; the kinds are {', '.join(KINDS)}."
             )
         self.strength = float(weights["strength"]) if strength is None else strength
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """What tells its penalties from those of another check: 16 digits of a SHA-256."""
+        return checksum(self.weights, [self.strength, self.ignore])[:16]
 
     @classmethod
     def shipped(cls, ignore: Iterable[str] = ()) -> NearMissCheck:

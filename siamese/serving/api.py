@@ -304,10 +304,10 @@ class SimilarPairs:
 
     def now(self) -> ListPairs:
         """The pairs of the index as it is now."""
-        entries, vectors, *_ = self.index.snapshot()
-        if self.pairs is None or self.vectors is not vectors:
-            self.pairs = ListPairs.of(entries, vectors)
-            self.vectors = vectors
+        shot = self.index.snapshot()
+        if self.pairs is None or self.vectors is not shot.vectors:
+            self.pairs = ListPairs.of_list(shot)
+            self.vectors = shot.vectors
         return self.pairs
 
 

@@ -7,6 +7,7 @@ import pytest
 LIST = "id,question\n1,how far\n2,how old\n3,is rice old\n"
 PAIRS = "question1,question2,label\nhow far,how old,0\nhow old,how old is it,1\n"
 ON_INDEX = "is read as it is"
+NO_CHECK = "has no near-miss check"
 NO_LIST = "no list of questions"
 # command, flag, why
 ROWS = [
@@ -16,6 +17,19 @@ ROWS = [
     ("predict model far old", "--encoding cp1252", "not a file"),
     ("predict model far old", "--columns a,b", "not a file"),
     ("predict model p.csv", "--explain", "not two questions"),
+    ("predict model far old", "--ignore number", NO_CHECK),
+    ("predict model p.csv", "--no-near-miss-check", NO_CHECK),
+    ("search q.db far", "--ignore number", NO_CHECK),
+    ("search q.csv far --model model", "--no-near-miss-check", NO_CHECK),
+    ("match q.db", "--ignore number", NO_CHECK),
+    ("duplicates q.db", "--no-near-miss-check", NO_CHECK),
+    ("duplicates q.csv --model model", "--ignore number,date", NO_CHECK),
+    ("threshold q.db --label 3", "--ignore number", NO_CHECK),
+    ("threshold model --answers p.csv", "--no-near-miss-check", NO_CHECK),
+    ("index build q.csv --model model --output x.db", "--ignore number", NO_CHECK),
+    ("serve q.db", "--no-near-miss-check", NO_CHECK),
+    ("evaluate model --questions p.csv", "--ignore number", NO_CHECK),
+    ("evaluate q.db --queries q.csv --relevant r.csv", "--ignore date", "no labels"),
     ("search q.db far", "--column question", ON_INDEX),
     ("search q.db far", "--id-column id", ON_INDEX),
     ("search q.db far", "--keep-repeated", ON_INDEX),

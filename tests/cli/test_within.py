@@ -14,7 +14,7 @@ COMMANDS = {
     "groups": ("duplicates",),
     "groups at a threshold": ("duplicates", "--threshold", "0.6"),
     "pairs": ("duplicates", "--pairs", "--threshold", "0.6"),
-    "differences": ("duplicates", "--differences"),
+    "differences": ("duplicates", "--differences", "--threshold", "0.5"),
     "matches": ("match", "-k", "2"),
 }
 

@@ -735,7 +735,10 @@ def test_groups_questions_and_vectors_are_of_one_moment_while_others_write(
         done = pool.submit(write)
         while not done.done():
             looks.release()
-            entries, vectors, _, groups, *_ = index.grouped(regroup=len(sizes) % 2 == 0)
+            shot = index.grouped(regroup=len(sizes) % 2 == 0)
+            entries = shot.entries
+            vectors = shot.vectors
+            groups = shot.groups
             sizes.add(len(entries))
             encoded = detector.encode([entry["question"] for entry in entries])
             np.testing.assert_allclose(vectors, encoded, atol=1e-5)

@@ -223,35 +223,88 @@ TRAIN = (
 )
 
 
-def test_a_detector_with_the_check_refuses_and_its_similarity_stays():
+def test_a_detector_without_labels_has_the_check_and_its_similarity_stays():
     use = DuplicateDetector.pretrained()
-    checked = use.with_check(CHECK)
+    cosine = use.with_check(None)
     one, same, near = TRAIN
-    assert checked.predict([one, one], [same, near]).tolist() == [True, False]
-    assert use.predict([one, one], [same, near]).tolist() == [True, True]
-    assert checked.similarity(one, near) == use.similarity(one, near)
-    assert checked.with_check(None).predict(one, near)
+    assert use.predict([one, one], [same, near]).tolist() == [True, False]
+    assert cosine.predict([one, one], [same, near]).tolist() == [True, True]
+    assert cosine.similarity(one, near) == use.similarity(one, near)
+    labels = QuestionPairs([one] * 40, [same, near] * 20, [1, 0] * 20)
+    assert not use.fitted(labels).predict(one, near)
+
+
+def groups_in(index, *threshold, **options):
+    """The groups of an index as sets of places."""
+    groups = index.grouped(*threshold, **options).groups
+    return [{member.row for member in group} for group in groups]
 
 
 def test_a_near_miss_of_one_paraphrase_stays_out_of_their_group():
-    checked = DuplicateDetector.pretrained().with_check(CHECK)
-    index = QuestionIndex.build(checked, TRAIN)
+    index = QuestionIndex.build(DuplicateDetector.pretrained(), TRAIN)
     for threshold in np.arange(0.5, 0.95, 0.05):
-        groups = index.grouped(float(threshold), regroup=True).groups
-        together = [{member.row for member in group} for group in groups]
-        assert together in ([{0, 1}], []), threshold
-    assert [
-        {m.row for m in group} for group in index.grouped(0.7, regroup=True).groups
-    ] == [{0, 1}]
+        groups = groups_in(index, float(threshold), regroup=True)
+        assert groups in ([{0, 1}], []), threshold
+    assert groups_in(index, 0.7, regroup=True) == [{0, 1}]
 
 
-def test_a_saved_model_and_an_index_keep_the_check_and_what_it_ignores(tmp_path):
-    checked = DuplicateDetector.pretrained().with_check(CHECK)
-    lenient = checked.with_check(NearMissCheck.shipped(ignore=["direction"]))
-    for detector, is_duplicate in ((checked, False), (lenient, True)):
-        model = detector.save(tmp_path / "model", overwrite=True)
-        assert DuplicateDetector.load(model).predict(TRAIN[0], TRAIN[2]) == is_duplicate
-        path = tmp_path / f"{is_duplicate}.db"
-        QuestionIndex.build(detector, TRAIN, path=path).close()
+@pytest.mark.parametrize("in_file", [False, True])
+def test_an_answer_that_a_refused_pair_is_the_same_lifts_its_penalty(tmp_path, in_file):
+    path = tmp_path / "index.db" if in_file else None
+    use = DuplicateDetector.pretrained()
+    with QuestionIndex.build(use, TRAIN, path=path) as index:
+        same = QuestionPairs([TRAIN[0]], [TRAIN[2]], [True])
+        index.add_answers(same)
+        assert groups_in(index) == [{0, 1, 2}]
+        index.add_answers(same, forget=True)
+        assert groups_in(index) == [{0, 1}]
+
+
+def lenient(detector):
+    """A detector whose check ignores turned arguments."""
+    return detector.with_check(NearMissCheck.shipped(ignore=["direction"]))
+
+
+def unchecked(detector):
+    """A detector that decides by the cosine alone."""
+    return detector.with_check(None)
+
+
+@pytest.mark.parametrize(
+    ("change", "is_same"),
+    [(lambda own: own, False), (lenient, True), (unchecked, True)],
+)
+def test_a_saved_model_and_an_index_keep_the_check(tmp_path, change, is_same):
+    detector = change(DuplicateDetector.pretrained())
+    loaded = DuplicateDetector.load(detector.save(tmp_path / "model"))
+    path = tmp_path / "index.db"
+    QuestionIndex.build(detector, TRAIN, path=path).close()
+    assert loaded.predict(TRAIN[0], TRAIN[2]) == is_same
+    for fit in (None, {"threshold": 0.6}, {}):
         with QuestionIndex.open(path) as index:
-            assert index.detector.predict(TRAIN[0], TRAIN[2]) == is_duplicate
+            if fit is not None:
+                index.set_threshold(fit)
+            assert index.detector.predict(TRAIN[0], TRAIN[2]) == is_same
+            assert groups_in(index) == [{0, 1, 2} if is_same else {0, 1}]
+
+
+def test_an_index_makes_its_groups_again_where_another_check_made_them(tmp_path):
+    path = tmp_path / "index.db"
+    use = DuplicateDetector.pretrained()
+    with QuestionIndex.build(use, TRAIN, path=path) as index:
+        assert not index.groups_are_of_another_check
+        assert groups_in(index) == [{0, 1}]
+        index.use_check(lenient(use).check)
+        assert index.groups_are_of_another_check
+        assert groups_in(index) == [{0, 1, 2}]
+        assert not index.groups_are_of_another_check
+    with QuestionIndex.open(path) as index:
+        assert index.groups_are_of_another_check
+        # What is added joins no group of another check.
+        index.add(TRAIN[:1], ids=["copy"])
+        assert groups_in(index) == [{0, 1, 3}]
+        index.use_check(None)
+        index.set_threshold({"threshold": 0.6})
+    with QuestionIndex.open(path) as index:
+        assert index.detector.check is None
+        assert groups_in(index) == [{0, 1, 2, 3}]
