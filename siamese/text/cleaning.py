@@ -189,11 +189,14 @@ def straightened(text: str) -> str:
 
 def without_greeting(text: str) -> str:
     """Text without a mail's "Re:" and an English greeting, and thanks at its end; these alone stay."""
-    rest = _GREETING.sub("", text)
+    greeting = _GREETING.match(text)
+    rest = text[greeting.end() :] if greeting else text
     thanks = _THANKS.search(rest, max(0, len(rest) - _LONGEST_THANKS))
     rest = rest[: thanks.start()] if thanks else rest
+    if rest == text:
+        return text
     is_thanks = _THANKS.match(f".{rest}", 1)  # and nothing else
-    if rest == text or is_thanks or not has_words(rest):
+    if is_thanks or not has_words(rest):
         return text
     return rest[0].upper() + rest[1:] if text[0].isupper() else rest
 

@@ -7,6 +7,7 @@ setze ich mein Passwort zurück?" asks. The phrases are `COURTESIES`; English on
 
 from __future__ import annotations
 
+import functools
 import re
 from itertools import islice
 
@@ -41,6 +42,8 @@ _ENDS_GREETING = re.compile(r"[,.!?:;，。！？：；、،؛…]|\s[-–—]\s
 _SENTENCE_END = re.compile(
     r"[.?!？！。؟…;；]|(?<=\w)[,，、،]|(?<=[\u0e00-\u30ff\u3400-\ud7a3\u0600-\u06ff])\s"
 )
+_ASCII_END = re.compile("[.?!,;]")  # of these ends those in ASCII
+_AT_END = f"{_MARKS}?"  # may end a text
 _FIRST_WORD = re.compile(r"[¡ \t]*+([^\s,.!:;，。！：；、،]{1,30})")
 _FIRST_OF_THANKS = frozenset(one.split()[0].rstrip(_MARKS) for one in _THANKS)
 # Of names, with a small letter.
@@ -86,8 +89,7 @@ def _greeting_end(text: str) -> int:
     if not first:
         return 0
     start = first.start(1)
-    word = folded_phrase(first[1])
-    if word not in _FIRST_WORDS and word[:2] not in _FIRST_PAIRS:
+    if not _may_greet(first[1]):
         return 0
     head = text[start : start + LONGEST]
     # "Sehr geehrter Herr Dr. Weber," ends at its second mark.
@@ -97,6 +99,13 @@ def _greeting_end(text: str) -> int:
             return start + mark.end()
     end = _greeting_before_words(head)
     return start + end if end else 0
+
+
+@functools.lru_cache(10_000)
+def _may_greet(first: str) -> bool:
+    """Whether a greeting begins with a text's first word; few words begin most texts."""
+    word = folded_phrase(first)
+    return word in _FIRST_WORDS or word[:2] in _FIRST_PAIRS
 
 
 def _greets(head: str, is_call: bool = False) -> bool:
@@ -164,8 +173,8 @@ def _greeting_before_words(head: str) -> int:
 def _thanks_start(text: str) -> int | None:
     """Where the thanks or the sign-off begins that a text ends with; None where there is none."""
     skipped = max(0, len(text) - LONGEST)
-    tail = text[skipped:].rstrip(_MARKS + "?")
-    if tail.isascii() and not any(mark in tail for mark in ".?!,;"):
+    tail = text[skipped:].rstrip(_AT_END)
+    if tail.isascii() and not _ASCII_END.search(tail):
         return None
     # The longest one first: it has names and several phrases in it.
     for mark in _SENTENCE_END.finditer(tail):
