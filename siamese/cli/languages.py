@@ -20,7 +20,8 @@ LOOKED_AT = 1_000  # questions of an index, by which its language is told
 # So many times as long as `use` takes `minilm`: 6 on short questions, 13 on tickets
 # (docs/tasks/train.md).
 TIMES_USE = 10
-TIMED = 200  # questions of a list whose time by `use` is taken
+FEW = 500  # questions, which take less than a minute on any machine
+TIMED = 200  # questions of a longer list whose time by `use` is taken
 MULTILINGUAL = "--model NAME, a multilingual model of sentence-transformers"
 
 
@@ -53,7 +54,9 @@ def about_minilm(detector: DuplicateDetector, questions: Sequence[str]) -> list[
         return []
     if not list_languages(questions).is_english:
         return []
-    minutes = round(TIMES_USE * _seconds(detector, questions) / 60)
+    minutes = 0
+    if len(questions) > FEW:
+        minutes = round(TIMES_USE * _seconds(detector, questions) / 60)
     takes = "less than a minute"
     if minutes:
         takes = "about a minute" if minutes == 1 else f"about {minutes:,} minutes"

@@ -64,8 +64,11 @@ class Call(NamedTuple):
     words: list[str]  # as they were given
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line; imports nothing heavy."""
+def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
+    """The parser of the whole command line; imports nothing heavy.
+
+    Where words are given, only the command that they begin with gets its arguments.
+    """
     look: dict[str, Any] = {"epilog": "examples:", "allow_abbrev": False}
     look["formatter_class"] = argparse.RawDescriptionHelpFormatter
     about = "Siamese networks for question duplicates: train, evaluate, answer."
@@ -91,7 +94,8 @@ def build_parser() -> argparse.ArgumentParser:
         for page in pages:
             page.epilog += lines[0]
         added.set_defaults(function=function, usage=added.format_usage)
-        add_arguments(added, function.options)
+        if words is None or list(words[: name.count(" ") + 1]) == name.split():
+            add_arguments(added, function.options)
     return parser
 
 
@@ -146,7 +150,7 @@ def _set_encodings() -> None:
 
 def parsed(arguments: list[str]) -> Call:
     """A command line, read; a mistyped command or flag gets the nearest one, and the program ends."""
-    parser = build_parser()
+    parser = build_parser(arguments)
     _check_command(parser, arguments)
     values, unknown = parser.parse_known_args(arguments)
     command = command_name(values.function)
