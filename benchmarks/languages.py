@@ -11,6 +11,8 @@ recognition    Tatoeba: how many texts alone are told right by `siamese.text.lan
 spelling       Tatoeba: how many sentences change where slips are set right
 questions      the handwritten questions in German, French, Spanish and Chinese, in English, and in a mixed
                list: pairs of duplicates at the default threshold
+search         hybrid search beside vectors alone, MRR: the handwritten questions of a group, and the pairs
+               of the STS benchmark with a rating of at least 4 among all its sentences
 faq            tickets in five languages against an English FAQ
 
 DATA has the folders tatoeba (`deu-eng.deu`, `deu-eng.eng`, ...) and sts (`de.csv`, ...).
@@ -28,9 +30,10 @@ from pathlib import Path
 import numpy as np
 from sklearn.metrics import average_precision_score, precision_recall_curve
 
-from siamese import DuplicateDetector
+from siamese import DuplicateDetector, QuestionIndex
 from siamese.corpus import HANDWRITTEN_FILES, handwritten_questions
 from siamese.encoders import find_encoder
+from siamese.evaluation.retrieval import evaluate_retrieval
 from siamese.text import language
 
 HERE = Path(__file__).parent
@@ -57,6 +60,8 @@ TATOEBA = {
     "hi": "hin",
 }
 STS = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "ru", "zh", "ja")
+SAME_RATING = 4.0  # of STS, from which two sentences count as the same
+DEPTH = 100  # answers looked at for MRR
 LIST = 300  # texts of a list whose language is told
 SHORT = 20  # letters of a text that is called short
 
@@ -189,6 +194,54 @@ def questions(data: Path) -> Figures:
     return figures
 
 
+def search_figures(
+    detector: DuplicateDetector, texts: list[str], relevant: dict[int, set[int]]
+) -> dict[str, float]:
+    """MRR of a search for some questions of a list among the others, by each way."""
+    index = QuestionIndex.build(detector, texts)
+    asked = [texts[row] for row in relevant]
+    figures = {"questions": len(texts), "asked": len(asked)}
+    for mode in ("vectors", "hybrid"):
+        answers = index.search(asked, DEPTH + 1, mode=mode)
+        ranked = [
+            [int(hit.id) for hit in hits if int(hit.id) != own][:DEPTH]
+            for own, hits in zip(relevant, answers)
+        ]
+        metrics = evaluate_retrieval(ranked, list(relevant.values()), ks=(1,))
+        figures[f"{mode}_mrr"] = metrics.mrr
+    return figures
+
+
+def search(data: Path) -> Figures:
+    """Hybrid search beside vectors alone, inside a language."""
+    detector = DuplicateDetector.from_encoder("use")
+    figures = {}
+    for code in HANDWRITTEN_FILES:
+        rows = handwritten_questions(code)
+        groups = [row["group"] for row in rows]
+        relevant = {
+            at: {other for other, own in enumerate(groups) if own == group} - {at}
+            for at, group in enumerate(groups)
+            if group
+        }
+        texts = [row["question"] for row in rows]
+        figures[f"{code}, handwritten"] = search_figures(detector, texts, relevant)
+    for code in STS:
+        with open(data / "sts" / f"{code}.csv", encoding="utf-8", newline="") as file:
+            table = list(csv.reader(file))
+        place: dict[str, int] = {}
+        for one, two, _ in table:
+            place.setdefault(one, len(place))
+            place.setdefault(two, len(place))
+        same: dict[int, set[int]] = {}
+        for one, two, rating in table:
+            if float(rating) >= SAME_RATING and one != two:
+                same.setdefault(place[one], set()).add(place[two])
+                same.setdefault(place[two], set()).add(place[one])
+        figures[f"{code}, STS"] = search_figures(detector, list(place), same)
+    return figures
+
+
 def faq(data: Path) -> Figures:
     """Which entry of an English FAQ is nearest to tickets in five languages."""
     detector = DuplicateDetector.from_encoder("use")
@@ -222,6 +275,7 @@ PARTS: dict[str, Callable[[Path], Figures]] = {
     "recognition": recognition,
     "spelling": spelling,
     "questions": questions,
+    "search": search,
     "faq": faq,
 }
 
@@ -249,6 +303,14 @@ BY_LIST = {
 }
 
 
+BY_SEARCH = {
+    "questions": ("texts", 0),
+    "asked": ("asked", 0),
+    "vectors_mrr": ("MRR by vectors", 3),
+    "hybrid_mrr": ("MRR by vectors and words", 3),
+}
+
+
 def table(figures: Figures, names: dict[str, tuple[str, int]]) -> list[str]:
     """Figures as a table of Markdown: a row for each name, a column for each key."""
     lines = [f"| | {' | '.join(figures)} |", "|---" * (len(figures) + 1) + "|"]
@@ -273,6 +335,8 @@ def page(results: dict[str, Figures]) -> str:
         *table(by_language, BY_LANGUAGE),
         "\n## Handwritten questions, all pairs at the default threshold\n",
         *table(results.get("questions", {}), BY_LIST),
+        "\n## Search inside a language\n",
+        *table(results.get("search", {}), BY_SEARCH),
         "\n## Tickets in five languages against an English FAQ\n",
     ]
     for name, value in results.get("faq", {}).get("faq", {}).items():

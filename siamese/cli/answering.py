@@ -228,9 +228,13 @@ def search(options: Search) -> Result:
             within=within,
         )
         weight = index.vector_weight
+        # In other languages the weight of the words differs from text to text.
+        languages = index.languages if mode == "hybrid" else None
+        is_one = languages is None or languages.is_english
     unknown = detector.unknown_words(question)
     facts = threshold_facts(detector, options.threshold)
-    lines = _hit_lines(hits, detector.decision.measure, facts["threshold"], weight)
+    shown = weight if is_one else None
+    lines = _hit_lines(hits, detector.decision.measure, facts["threshold"], shown)
     if not hits:
         where = " and ".join(options.within or ())
         lines = [f"Nothing found where {where}." if where else "Nothing found."]
@@ -258,7 +262,7 @@ def _values_of(within: Sequence[str]) -> dict[str, str | None]:
     return values
 
 
-def _hit_lines(hits: list, measure: str, cut: float, weight: float) -> list[str]:
+def _hit_lines(hits: list, measure: str, cut: float, weight: float | None) -> list[str]:
     """The hits of a search as lines of text, and what their marks and order mean."""
     lines = []
     for hit in hits:
@@ -269,9 +273,14 @@ def _hit_lines(hits: list, measure: str, cut: float, weight: float) -> list[str]
         lines.append(f"* a duplicate: {measure} above {cut:.3f}")
     cosines = [hit.similarity for hit in hits]
     if cosines != sorted(cosines, reverse=True):
+        parts = "cosine", "shared words"
+        if weight is not None:
+            parts = (
+                f"cosine (weight {weight:g})",
+                f"shared words (weight {1 - weight:g})",
+            )
         lines.append(
-            f"Ordered by cosine (weight {weight:g}) and shared words (weight {1 - weight:g}) "
-            "together; --vectors-only orders by cosine."
+            f"Ordered by {' and '.join(parts)} together; --vectors-only orders by cosine."
         )
     return lines
 

@@ -245,7 +245,11 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
 
     @property
     def vector_weight(self) -> float:
-        """The weight of the cosine in hybrid search, 0 to 1; words have the rest."""
+        """The weight of the cosine in hybrid search, 0 to 1; words have the rest.
+
+        In few questions of another language than English they have less
+        (`siamese.index.ranking.shares_of_words`).
+        """
         is_lstm = isinstance(self._model.encoder, Lstm)
         return VECTOR_WEIGHT if is_lstm else ENCODER_VECTOR_WEIGHT
 

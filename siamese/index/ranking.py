@@ -14,6 +14,7 @@ import numpy as np
 
 from siamese.index.stems import NUMBERS, UNSURE
 from siamese.nn.nearest import best_rows, cosines_with, top_k
+from siamese.text.language import ENGLISH
 
 MODES = ("hybrid", "vectors", "words")  # of a search's order
 DEPTH = 300  # rows of each list that are joined, at least
@@ -21,6 +22,9 @@ DEPTH = 300  # rows of each list that are joined, at least
 # LSTM alone.
 ENCODER_VECTOR_WEIGHT = 0.75
 VECTOR_WEIGHT = 0.6
+# So many rows of another language than English give its words a quarter of their weight,
+# and more rows more of it. See "Words in small lists" in docs/topics/decisions.md.
+MANY_ROWS = 1000
 # how soon more of one word adds nothing; how much a long question loses
 K1 = 1.2
 B = 0.75
@@ -82,6 +86,8 @@ class WordCounts(NamedTuple):
     lengths: np.ndarray  # float32 [rows]: the words of each row
     # int8 [rows]: the number of each row's language; None where all have one.
     languages: np.ndarray | None = None
+    # float64 [rows]: `shares_of_words`; None where all are 1.
+    shares: np.ndarray | None = None
 
     @classmethod
     def of(
@@ -98,9 +104,27 @@ class WordCounts(NamedTuple):
         starts = np.append(0, np.cumsum(np.bincount(numbers)))
         rows = rows.astype(np.int32)
         counts = counts.astype(np.float32)
+        shares = None if languages is None else shares_of_words(languages)
         if languages is not None and (languages == languages[:1]).all():
             languages = None
-        return cls(starts, rows, counts, lengths.astype(np.float32), languages)
+        return cls(starts, rows, counts, lengths.astype(np.float32), languages, shares)
+
+
+def shares_of_words(languages: np.ndarray) -> np.ndarray | None:
+    """Which part of their weight the words of each row have in hybrid search, float64 [rows], 0 to 1.
+
+    For n rows of a language it is (n / (n + `MANY_ROWS`))^2: of few texts it is not known
+    which words are rare. English words have all of it. None where all rows are English.
+
+    `languages` are the numbers of the rows' languages, int8 [rows].
+    """
+    english = NUMBERS[ENGLISH]
+    if (languages == english).all():
+        return None
+    rows = np.bincount(languages, minlength=len(NUMBERS))
+    shares = (rows / (rows + MANY_ROWS)) ** 2
+    shares[english] = 1.0
+    return shares[languages]
 
 
 def bm25(words: WordCounts, stems: Sequence[int]) -> np.ndarray:
@@ -115,7 +139,7 @@ def bm25(words: WordCounts, stems: Sequence[int]) -> np.ndarray:
 
     `stems` are the numbers of the question's stems; one repeated counts twice.
     """
-    starts, all_rows, counts, lengths, languages = words
+    starts, all_rows, counts, lengths, languages, _ = words
     scores = np.zeros(len(lengths), np.float32)
     if languages is None:
         sizes, factors = _of_language(lengths)
@@ -191,7 +215,8 @@ def ranked(
 
     `vectors` are float32 [questions, d], `words` theirs (None where the mode is
     'vectors'), `queries` float32 [queries, d], `stems` the numbers of each one's stems,
-    `asked_in` of its language. Words count for nothing in a row of another language.
+    `asked_in` of its language. Words count for nothing in a row of another language, and
+    have only a part of their weight in a small list of another language than English.
     """
     depth = max(k, DEPTH) if mode == "hybrid" else k
     by_vector = np.zeros((len(queries), 0), np.int64)
@@ -208,8 +233,10 @@ def ranked(
         if mode == "hybrid":
             cosines = cosines_with(vectors[places], query)
             weights: float | np.ndarray = weight
+            if words.shares is not None:
+                weights = 1 - (1 - weight) * words.shares[places]
             if code != UNSURE and words.languages is not None:
-                weights = np.where(words.languages[places] == code, weight, 1.0)
+                weights = np.where(words.languages[places] == code, weights, 1.0)
             joined = joined_scores(cosines, scores[places], weights)
             places = places[np.lexsort((places, -cosines, -joined))]
         yield places[:k]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from refusals import refuses
 
-from siamese import DuplicateDetector
+from siamese import DuplicateDetector, QuestionIndex
 from siamese.corpus import HANDWRITTEN_FILES, handwritten_questions
 from siamese.encoders import find_encoder
 from siamese.errors import ArgumentError
@@ -62,6 +62,51 @@ def test_tickets_in_five_languages_find_the_entry_of_an_english_faq():
     has_none = np.array([not answer for answer in answers])
     assert has_none.sum() == 10
     assert (cosines[has_none].max(axis=1) >= detector.threshold).sum() <= 2
+
+
+@pytest.mark.parametrize("code", FOREIGN)
+def test_words_do_not_spoil_a_search_in_few_questions_of_a_language(code):
+    rows = handwritten_questions(code)
+    groups = [row["group"] for row in rows]
+    asked = [at for at, group in enumerate(groups) if group]
+    texts = [row["question"] for row in rows]
+    index = QuestionIndex.build("use", texts)
+
+    def mean_reciprocal_rank(mode):
+        ranks = []
+        for at, hits in zip(
+            asked, index.search([texts[at] for at in asked], 40, mode=mode)
+        ):
+            others = [int(hit.id) for hit in hits if int(hit.id) != at]
+            right = [groups[other] == groups[at] for other in others]
+            ranks.append(1 + right.index(True))
+        return np.mean(1 / np.array(ranks))
+
+    assert mean_reciprocal_rank("hybrid") >= mean_reciprocal_rank("vectors") - 0.005
+
+
+def test_words_count_in_many_questions_of_a_language():
+    rows = [row["question"] for row in handwritten_questions("de")]
+    fillers = [
+        f"Der Drucker im Büro {n} druckt nicht mehr, was kann ich tun?"
+        for n in range(4000)
+    ]
+    asked = "Der Drucker druckt nicht mehr und zeigt Quaxel an"
+    named = "Was bedeutet Quaxel auf dem Bildschirm der Kaffeemaschine?"
+    few = QuestionIndex.build("use", [*rows, named])
+    many = QuestionIndex.build("use", [*rows, named, *fillers])
+
+    def ranks(index):
+        places = []
+        for mode in ("vectors", "hybrid"):
+            hits = index.search(asked, len(index), mode=mode)
+            places.append([hit.question for hit in hits].index(named))
+        return places
+
+    by_vectors, by_both = ranks(few)
+    assert by_both == by_vectors
+    by_vectors, by_both = ranks(many)
+    assert by_both < by_vectors
 
 
 RIGHT_WORDS = (
