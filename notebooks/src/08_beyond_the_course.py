@@ -143,7 +143,7 @@ print(
 # %% [markdown]
 # (The number of negatives that carry the weight is $1/\sum p^2$ over their shares $p$.) So the softmax goes on learning where the triplet
 # loss has stopped. Is that better? By itself hardly: on this corpus the softmax alone is behind with every seed, on Quora's rows it is
-# slightly ahead. What pays, here and there, is the third way. The reason for the change is that softmax and labelled pairs train
+# slightly ahead. What helps, on both, is the third way. The reason for the change is that softmax and labelled pairs train
 # together, and never stop at "good enough". `lstm` has more (docs/tasks/train.md): mined hard negatives, dropout, a second direction of the
 # LSTM.
 #
@@ -228,9 +228,9 @@ score = checks.check_expected_calibration_error(expected_calibration_error)
 score.mark  # of 10
 
 # %% [markdown]
-# A **reliability diagram** draws what the ECE adds up: a point for each bin, across its mean probability, upwards the share of duplicates
-# in it. On the diagonal the two are equal. The bars below show how many pairs have which probability: a point above a short bar rests on
-# few pairs.
+# A **reliability diagram** draws what the ECE adds up: a point for each bin, with its mean probability on the horizontal axis and its share
+# of duplicates on the vertical one. On the diagonal the two are equal. The bars below show how many pairs have each probability: a point
+# above a short bar rests on few pairs.
 
 
 # %% hidden=true alt="Reliability diagram of the squeezed cosine: all points lie far below the diagonal. The bars spread from 0.3 to 1."
@@ -323,7 +323,7 @@ for query in (
 # * **The second is answered rightly with nothing.** A search always returns the nearest questions; the threshold says that none of them
 #   is near enough. Without it you would read about bicycle chains.
 # * **The third fails.** Its two first hits are about *other numbers of days*: near misses, with higher cosines than any right hit of the
-#   first search. A vector says what a question is about. That one number in it decides, it hardly shows. Section 6 is about that.
+#   first search. A vector says what a question is about. It hardly shows that one number in the question decides. Section 6 is about that.
 #
 # (By default `search` is *hybrid*: it adds BM25, a score of shared words in which rare ones count more, to the cosine, because words that
 # an encoder does not know have no vector. Then the order is not that of the cosines.)
@@ -580,7 +580,16 @@ for question1, question2 in (
 
 # %% [markdown]
 # You should see True False, False True, False True, False False.
-#
+
+# %% check="turned_round" points=10
+score = checks.check_turned_round(turned_round)
+score.mark  # of 10
+
+# %% check="other_sign" points=10
+score = checks.check_other_sign(other_sign)
+score.mark  # of 10
+
+# %% [markdown]
 # Now the **check**: a pair whose questions share more than half of their words *and* differ in one of your features is refused. Its cosine
 # goes to the end of the list. Nothing else changes: the check can only refuse. We compare it with a much simpler rule, the **silly rule**:
 # *more than half of the words in common is "different"*. **Predict** which has the higher average precision.

@@ -37,7 +37,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from siamese.errors import ArgumentError, DataError
 from siamese.system.files import explained, lock_run, write_text_atomically
-from siamese.teaching.checks import EXERCISES, MARK, OUT_OF
+from siamese.teaching.checks import EXERCISES, MARK, OUT_OF, UNWRITTEN
 from siamese.text.display import csv_line, excel_cell
 
 COLUMNS = (
@@ -239,15 +239,22 @@ class Graded:
     marks: dict[str, Mark]  # exercise -> its mark
     remarks: list[str]  # on the notebook's cells, a sentence each
     answer: str = ""  # to the open task, as the student wrote it
+    stopped: str = ""  # a sentence on the cells that stopped because others had failed
+
+    def sentences(self) -> list[str]:
+        """All remarks for the table: the cause first, then the exercises' mistakes, then what follows."""
+        mistakes = {name: mistake for name, (_, mistake, _) in self.marks.items()}
+        if mistakes and all(text.startswith(UNWRITTEN) for text in mistakes.values()):
+            return [*self.remarks, "No exercise is written."]
+        named = [f"{name}: {text}" for name, text in mistakes.items() if text]
+        ended = [_ended(text) for text in named]
+        return [*self.remarks, *ended, *filter(None, [self.stopped])]
 
 
 def _report(path: Path, graded: Graded) -> tuple[dict[str, Any], str]:
     """A notebook's row of the table, and its page of feedback in HTML."""
     student = re.sub(r"(?i)\.ipynb$", "", path.parts[0])
     marks = graded.marks
-    mistakes = [
-        f"{name}: {mistake}" for name, (_, mistake, _) in marks.items() if mistake
-    ]
     row = dict.fromkeys(COLUMNS, "") | {
         name: mark for name, (mark, *_) in marks.items()
     }
@@ -257,7 +264,7 @@ def _report(path: Path, graded: Graded) -> tuple[dict[str, Any], str]:
         "notebook": graded.number or "",
         "total": round(sum((mark for mark, _, _ in marks.values()), 0.0), 2),
         "out_of": MARK * len(marks),
-        "remarks": " ".join("; ".join([*graded.remarks, *mistakes]).split())[:2000],
+        "remarks": " ".join(" ".join(graded.sentences()).split())[:2000],
     }
     return row, _page(student, graded, row)
 
@@ -272,10 +279,14 @@ def _page(student: str, graded: Graded, row: dict[str, Any]) -> str:
     ]
     if task:
         lines.append(f"<p>Notebook {html.escape(task['title'])}</p>")
-    lines.append(
-        f"<p><b>{row['total']:g} of {row['out_of']:g} points</b> for the exercises</p>"
+    by_hand = (
+        f"; the {task['points']} of the open task are given by hand" if task else ""
     )
-    lines += [f"<p>{html.escape(_sentence(remark))}</p>" for remark in graded.remarks]
+    lines.append(
+        f"<p><b>{row['total']:g} of {row['out_of']:g} points</b> for the exercises{by_hand}</p>"
+    )
+    remarks = [*graded.remarks, *filter(None, [graded.stopped])]
+    lines += [f"<p>{html.escape(remark)}</p>" for remark in remarks]
     for exercise, (mark, _, text) in graded.marks.items():
         lines.append(
             f"<h2>{exercise}: {mark:g} of {MARK:g}</h2>"
@@ -311,8 +322,9 @@ def _open_task(task: dict[str, Any], answer: str) -> list[str]:
     ]
 
 
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
+def _ended(text: str) -> str:
+    """The text with a full stop, where it has no end of a sentence."""
+    return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
 async def _grade(data: bytes, name: Path, seconds: float, gigabytes: float) -> Graded:
@@ -329,10 +341,9 @@ async def _grade(data: bytes, name: Path, seconds: float, gigabytes: float) -> G
         number = _which_notebook(cells)
         async with _started(gigabytes) as kernel:
             problems = await kernel.run_all(cells, seconds)
-            remarks = _causes(cells, problems)
+            remarks, stopped = _causes(cells, problems, EXERCISES[number])
             if kernel.lost:
-                below = "of the cells below it, only imports and definitions were run"
-                remarks.append(below)
+                remarks.append("Of the cells below it, only definitions were run.")
             marks = {
                 exercise: await kernel.check(number, exercise, seconds)
                 for exercise in EXERCISES[number]
@@ -346,13 +357,13 @@ async def _grade(data: bytes, name: Path, seconds: float, gigabytes: float) -> G
                 problem = kernel.problem or "the check wrote no result"
                 marks[exercise] = mark or (0.0, problem, problem)
     except Exception as error:  # Whatever it is, the others are graded.
-        reason = " ".join(f"not graded: {type(error).__name__}: {error}".split())
+        reason = " ".join(f"Not graded: {type(error).__name__}: {error}".split())
         if isinstance(error, DataError):
-            reason = f"not graded: {error}"
+            reason = f"Not graded: {error}"
         nothing = dict.fromkeys(EXERCISES.get(number, ()), (0.0, "", "not graded"))
-        return Graded(number, nothing, [reason[:300]])
+        return Graded(number, nothing, [_ended(reason[:300])])
     marks = _with_causes(marks, cells, problems)
-    return Graded(number, marks, remarks, _answer(notebook))
+    return Graded(number, marks, remarks, _answer(notebook), stopped)
 
 
 def _number_in_name(name: Path) -> int | None:
@@ -371,25 +382,45 @@ def _defined(cells: Iterable[str]) -> set[str]:
     return {name for pair in names for name in pair if name}
 
 
-def _causes(cells: list[str], problems: dict[int, str]) -> list[str]:
-    """A remark on each problem, the first one first, but for the NameErrors that follow from another.
+def _causes(
+    cells: list[str], problems: dict[int, str], exercises: Iterable[str]
+) -> tuple[list[str], str]:
+    """A sentence on each problem, but for the NameErrors that follow from another, and one on these.
 
-    `problems` is place of a cell, from 1 -> what went wrong.
+    `problems` is place of a cell, from 1 -> what went wrong. A NameError follows where a
+    failed cell would have defined the name, or where an exercise is nowhere defined.
     """
     remarks = []
-    lost: set[str] = set()  # what failed cells would have defined
+    lost = set(exercises) - _defined(cells)
     followers = 0
     for place, problem in problems.items():
         missing = re.match(r"NameError: name '(\w+)' is not defined", problem)
         if missing and missing[1] in lost:
             followers += 1
         else:
-            remarks.append(f"code cell {place}: {problem}")
+            remarks.append(_ended(f"{_called(cells, place)} {_stops(problem)}"))
         lost |= _defined([cells[place - 1]])
-    if followers:
-        more = "1 cell that needs" if followers == 1 else f"{followers} cells that need"
-        remarks.append(f"{more} what failed cells define stopped as well")
-    return remarks
+    if not followers:
+        return remarks, ""
+    cells_stop = "1 cell stops" if followers == 1 else f"{followers} cells stop"
+    return remarks, f"{cells_stop} because of what is missing."
+
+
+def _called(cells: list[str], place: int) -> str:
+    """A cell by its number and its first line of code, for a teacher who does not open the notebook."""
+    lines = [line.strip() for line in cells[place - 1].splitlines()]
+    code = [line for line in lines if line and not line.startswith("#")]
+    first = code[0] if code else ""
+    if len(first) > 60:
+        first = f"{first[:60]} ..."
+    return f"Code cell {place} ({first})"
+
+
+def _stops(problem: str) -> str:
+    """A problem as the rest of a sentence about its cell."""
+    if problem.startswith("it "):
+        return problem.removeprefix("it ")
+    return f"stops with {problem}"
 
 
 def _with_causes(
@@ -397,11 +428,11 @@ def _with_causes(
 ) -> dict[str, Mark]:
     """The marks; where a function is missing because its cell failed, with that as its mistake."""
     caused = dict(marks)
-    for place, problem in problems.items():
+    for place in problems:
         for name in _defined([cells[place - 1]]) & marks.keys():
             mark, mistake, _ = marks[name]
             if mistake.startswith("there is no function"):
-                text = f"its cell, code cell {place}, stops: {problem}"
+                text = f"its cell, code cell {place}, does not run"
                 caused[name] = (mark, text, text)
     for name, (mark, mistake, _) in marks.items():
         alike = difflib.get_close_matches(name, _defined(cells) - marks.keys(), 1, 0.8)
@@ -414,12 +445,12 @@ def _with_causes(
 def _notebook(data: bytes) -> Any:
     """The notebook in nbformat 4; DataError where it is none."""
     if not data.strip():
-        raise DataError("the file is empty: hand it in again")
+        raise DataError("the file is empty. Hand it in again.")
     try:
         return nbformat.convert(nbformat.reader.reads(data.decode()), 4)
     except Exception:  # nbformat promises no kinds of errors.
         raise DataError(
-            "it is no notebook: open it in Jupyter, and save it again"
+            "it is no notebook. Open it in Jupyter, and save it again."
         ) from None
 
 
@@ -449,7 +480,7 @@ def _which_notebook(cells: Iterable[str]) -> int:
         n: len(defined & set(names)) / len(names) for n, names in EXERCISES.items()
     }
     if not any(shares.values()):
-        raise DataError("it defines none of the exercises")
+        raise DataError("it defines none of the exercises.")
     return max(shares, key=shares.__getitem__)
 
 

@@ -186,6 +186,24 @@ WRONG = {
         (lambda s, y: s[y == 1].min(), "the lowest duplicate"),
     ],
     "masked_mean": [(("np.maximum(real.sum(axis=1), 1)", "range(len(states[0, 0, 0]))"), "")],
+    "turned_round": [
+        (("second.index", "first.index"), "in the order of question 1"),
+        (("first.count(word) == second.count(word) == 1", "word in second"), "no place of their own"),
+        (("first.count(word) == second.count(word) == 1", "first.count(word) == 1"), "that question 2 lacks"),
+        (lambda a, b: sorted(solved.words(a)) == sorted(solved.words(b)) and solved.words(a) != solved.words(b),
+         "a word that only one question has"),
+        (("words(question1), words(question2)", "question1.split(), question2.split()"), "another word for"),
+        (lambda a, b: [word for word in solved.words(a) if word in solved.words(b)], "True or False alone"),
+    ],
+    "other_sign": [
+        (("sorted(found)", "found"), "in another order"),
+        (("word in NUMBERS | NEGATIONS", "word in NEGATIONS"), "the number words"),
+        (("any(letter.isdigit() for letter in word)", "word.isdigit()"), "leaves out mp3"),
+        ((""" or word.endswith("n't")""", ""), "end in n't"),
+        (("words(question)", "question.split()"), "capitals are not another word"),
+        (("sorted(found)", "len(found)"), "the number of signs"),
+        (("signs[0] != signs[1]", "signs"), "True or False alone"),
+    ],
     "one_shot": [(lambda v, e, n, t: [n[np.argmax(e @ v)]], "the text alone"),
                  (("examples @ vector", "vector @ examples"), "in this order")],
     "data_generator": [
@@ -276,6 +294,17 @@ RIGHT = {
         lambda c: np.array(2 * sum(a == b for a, b in itertools.combinations(c, 2))),
     ],
     "one_shot": [lambda v, e, n, t: np.array(n)[(e @ v).argmax()] if (e @ v).max() > t else None],
+    "turned_round": [
+        lambda a, b: (lambda s: s != [w for w in solved.words(b) if w in s])(
+            [w for w in solved.words(a) if solved.words(a).count(w) == solved.words(b).count(w) == 1]),
+        ("return places != sorted(places)", "return np.any(np.diff(places) < 0)"),
+        ("return places != sorted(places)",
+         "return any(x > y for x, y in __import__('itertools').combinations(places, 2))"),
+    ],
+    "other_sign": [
+        ("sorted(found)", "__import__('collections').Counter(found)"),
+        ("return signs[0] != signs[1]", "return not (signs[0] == signs[1])"),
+    ],
     "expected_calibration_error": [lambda p, y, bins=10: np.abs(np.bincount(
         np.clip(p * bins, 0, bins - 1).astype(int), weights=y - p * 1.0)).sum() / len(p)],
     "data_generator": [

@@ -84,3 +84,70 @@ check_one_shot = Exercise(
     )],
     observe=_name,
 )  # fmt: skip
+
+# ---- The features of near misses ----
+
+
+def _truth(fn, question1, question2) -> str:
+    """The answer as text, True or False."""
+    answer = fn(question1, question2)
+    if isinstance(answer, (bool, np.bool_)):
+        return str(answer)
+    hint = "return True or False alone: whether the questions differ in that way"
+    if answer is None:
+        hint = "the function returned nothing: is `return` missing?"
+    raise Fault(f"{type(answer).__name__}: {answer!r}"[:200], hint)
+
+
+check_turned_round = Exercise(
+    "turned_round",
+    [Case(name, pair) for name, pair in (
+        ("from the station to the airport, and back",
+         ("Which bus goes from the station to the airport?",
+          "Which bus goes from the airport to the station?")),
+        ("the same question twice", ("How do I tune a violin?", "How do I tune a violin?")),
+        ("another word, no other order",
+         ("How do I reset my password?", "How can I reset the password?")),
+        ("words between them, no other order", ("Do cats eat rice?", "Do old cats ever eat brown rice?")),
+        ("other words between two that changed places", ("Do dogs chase cats?", "Why would cats chase big dogs?")),
+        ("words that only one question has", ("a dog bites", "the man bites")),
+        ("no common word", ("Where is Rome?", "What do cats eat?")),
+        ("one common word", ("Cats eat rice", "Rice is cheap")),
+        ("capitals", ("Greek to Turkish", "turkish to GREEK")),
+        ("punctuation", ("from Greek, to Turkish!", "from Turkish to Greek")),
+        ("a word that question 1 has twice", ("the bus to the town", "bus to the town")),
+        ("a word that question 2 has twice", ("bus to town", "to bus to town")),
+        ("a word that both have twice, before and after another",
+         ("the cat sees the dog", "the the cat sees dog")),
+        ("the first two words exchanged", ("tea or milk first", "or tea milk first")),
+        ("the last two words exchanged", ("tea or milk first", "tea or first milk")),
+        ("the first and the last exchanged", ("London via Dover Paris", "Paris via Dover London")),
+    )],
+    observe=_truth,
+)  # fmt: skip
+
+check_other_sign = Exercise(
+    "other_sign",
+    [Case(name, pair) for name, pair in (
+        ("30 days and 90 days",
+         ("Do I need a visa for 30 days in Thailand?", "Do I need a visa for 90 days in Thailand?")),
+        ("should and shouldn't",
+         ("What should I eat before a long run?", "What shouldn't I eat before a long run?")),
+        ("neither number nor negation", ("How do I reset my password?", "How can I reset the password?")),
+        ("the same number", ("Is 30 minutes enough?", "Are 30 minutes long enough?")),
+        ("the same two numbers in another order", ("From 8 to 10", "10 from 8")),
+        ("a number word", ("Can I book one seat?", "Can I book two seats?")),
+        ("a number in question 2 alone", ("Can I book a seat?", "Can I book 2 seats?")),
+        ("a number in question 1 alone", ("Can I book 2 seats?", "Can I book a seat?")),
+        ("a number before a question mark", ("Is it 5?", "Is it 5 now?")),
+        ("the same number once and twice", ("Is it 5?", "Is it 5 or 5?")),
+        ("without", ("Can I fly with a passport?", "Can I fly without a passport?")),
+        ("never and cannot", ("Why can I never sleep?", "Why can I cannot sleep?")),
+        ("capitals", ("No, is it Not here?", "no, is it not here?")),
+        ("a word that only begins like a negation", ("Is there a note?", "Is there a notebook?")),
+        ("a word with a digit in it", ("How do I open an mp3?", "How do I open an mp4?")),
+        ("clock times", ("The 8:15 train", "The 8:45 train")),
+        ("the same negation on both sides", ("Why doesn't it start?", "It doesn't start, why?")),
+    )],
+    observe=_truth,
+)  # fmt: skip

@@ -63,6 +63,7 @@ def solutions() -> dict[str, Any]:
         "__name__": "table",
         "np": np,
         "random": random,
+        "re": re,
         "word_tokenize": word_tokenize,
     }
     for name in _sections():
