@@ -189,10 +189,12 @@ WRONG = {
     "turned_round": [
         (("second.index", "first.index"), "in the order of question 1"),
         (("first.count(word) == second.count(word) == 1", "word in second"), "no place of their own"),
-        (("first.count(word) == second.count(word) == 1", "first.count(word) == 1"), "that question 2 lacks"),
-        (lambda a, b: sorted(solved.words(a)) == sorted(solved.words(b)) and solved.words(a) != solved.words(b),
-         "a word that only one question has"),
-        (("words(question1), words(question2)", "question1.split(), question2.split()"), "another word for"),
+        (("first.count(word) == second.count(word) == 1", "first.count(word) == 1"),
+         "that question 2 lacks"),
+        (lambda a, b: sorted(solved.words(a)) == sorted(solved.words(b))
+         and solved.words(a) != solved.words(b), "a word that only one question has"),
+        (("words(question1), words(question2)", "question1.split(), question2.split()"),
+         "another word for"),
         (lambda a, b: [word for word in solved.words(a) if word in solved.words(b)], "True or False alone"),
     ],
     "other_sign": [

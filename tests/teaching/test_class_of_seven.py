@@ -1,4 +1,4 @@
-"""Seven hand-ins of notebook 2, right, wrong and damaged: what `siamese grade` says of each to a teacher."""
+"""Seven hand-ins of notebook 2, right, wrong and damaged: what `siamese grade` says to a teacher."""
 
 import csv
 from pathlib import Path
@@ -39,7 +39,8 @@ CLASS = {
     "bob_wrong": (STEM, WRONG, [0, None, None],
                   "mean_negative: the wrong axis: these are the means of the columns. closest_negative: "),
     "cem_endless": (STEM, changed("closest_negative", HEAD, f"{HEAD}    while True:\n        pass\n"),
-                    [10, 0, 10], "Code cell 12 (need(closest_negative)) took more than 40 s. Of the cells below it, "),
+                    [10, 0, 10],
+                    "Code cell 12 (need(closest_negative)) took more than 40 s. Of the cells below it, "),
     "dee_syntax": (STEM, changed("mean_negative", "(scores):", "(scores)"), [0, 10, 10],
                    "Code cell 8 (def mean_negative(scores)) stops with SyntaxError: "),
     "eve_empty": (STEM, None, [0, 0, 0], "Not graded: the file is empty."),
