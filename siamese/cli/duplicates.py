@@ -335,8 +335,8 @@ def _group_table(index: Any, options: Duplicates, delimiter: str) -> Result:
 
 def _unknown_line(shot: Any) -> list[str]:
     """A line that names questions without any word that the model knows."""
-    texts = [entry["question"] for entry in shot.entries]
-    are_unknown = unknown_rows(shot.detector.encoder, texts, shot.vectors)
+    encoder = shot.detector.encoder
+    are_unknown = unknown_rows(encoder, shot.questions.texts, shot.vectors)
     unknown = [entry for entry, alone in zip(shot.entries, are_unknown) if alone]
     if not unknown:
         return []

@@ -325,7 +325,7 @@ def _groups_text(index: Any, pairs: QuestionPairs) -> tuple[str, Facts]:
     for number, group in enumerate(shot.groups):
         count += len(group) * (len(group) - 1) // 2
         for member in group:
-            group_of[folded(shot.entries[member.row]["question"])] = number
+            group_of[shot.questions.folded[member.row]] = number
     answered = set()
     for one, two, is_duplicate in zip(
         pairs.question1, pairs.question2, pairs.is_duplicate

@@ -179,12 +179,12 @@ def unknown_texts(encoder: Encoder, texts: Iterable[str]) -> np.ndarray:
 
 
 def unknown_rows(
-    encoder: Encoder, texts: Sequence[str], vectors: np.ndarray
+    encoder: Encoder, read: Sequence[str], vectors: np.ndarray
 ) -> np.ndarray:
-    """`unknown_texts` of questions whose vectors are there, float32 [questions, d]."""
+    """`unknown_texts` of questions as they are read, with their vectors, float32 [questions, d]."""
     if encoder.has_zeros:
         return ~vectors.any(axis=1)
-    return unknown_texts(encoder, texts)
+    return np.array([not encoder.knows(text) for text in read], bool)
 
 
 # ---- Small parts ----

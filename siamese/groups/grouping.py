@@ -20,7 +20,6 @@ from siamese.reading.clusters import connected_groups, first_places
 from siamese.reading.columns import columns_called, shown_names
 from siamese.reading.tables import id_text
 from siamese.system.arguments import as_number
-from siamese.text.cleaning import folded
 
 SAMPLE = 2048  # questions that are compared with all others, to count pairs
 CUTS = np.arange(50, 100) / 100  # cosines above which pairs are counted
@@ -81,7 +80,7 @@ def linked_labels(
     vectors = questions.vectors
     labels = np.arange(len(vectors))
     shifts = grouping.shifts
-    known = np.flatnonzero(~unknown_rows(detector.encoder, texts, vectors))
+    known = np.flatnonzero(~unknown_rows(detector.encoder, questions.texts, vectors))
     rule = grouping.rule(detector, questions).of_rows(known)
     linked = average_linkage(
         vectors if len(known) == len(vectors) else vectors[known],
@@ -336,13 +335,13 @@ def group_rows(shot: Any, keep: str = "central") -> Iterator[dict[str, Any]]:
         kept = min(rows, key=rank.__getitem__)
         cosines = cosines_with(shot.vectors[rows], shot.vectors[kept]).tolist()
         first = shot.entries[rows[0]]["id"]
-        text = folded(shot.entries[kept]["question"])
+        text = shot.questions.folded[kept]
         for row, cosine in sorted(
             zip(rows, cosines), key=lambda pair: (pair[0] != kept, -pair[1])
         ):
             entry = dict(shot.entries[row])
             columns = entry.pop("columns")
-            same = int(folded(entry["question"]) == text)
+            same = int(shot.questions.folded[row] == text)
             own = {
                 "group": first,
                 "keep": int(row == kept),
@@ -449,7 +448,7 @@ def below_threshold(shot: Any, count: int = 50) -> list[tuple[int, int, float]]:
     labels = np.arange(len(shot.vectors))
     for number, group in enumerate(shot.groups, start=len(labels)):
         labels[[member.row for member in group]] = number
-    rows = np.unique(first_places([entry["question"] for entry in shot.entries]))
+    rows = np.unique(first_places(shot.questions.folded, str))
     vectors = shot.vectors[rows]
     labels = labels[rows]
     sizes = np.bincount(labels, minlength=1)

@@ -21,7 +21,6 @@ from siamese.groups.grouping import (
 from siamese.reading.clusters import answer_key
 from siamese.reading.columns import columns_called, shown_names
 from siamese.reading.pairs import QuestionPairs
-from siamese.text.cleaning import folded
 from siamese.text.language import list_languages, text_languages
 
 LANGUAGE = "language"  # a column that is computed where a list has none of that name
@@ -95,7 +94,7 @@ def grouped_within(
         labels = linked_labels(questions, texts, shot.detector, grouping)
 
         # The answers to two of these questions bind them.
-        own = list(map(folded, texts)) if labelled else []
+        own = list(questions.folded) if labelled else []
         known = set(own)
         bound = [(*key, same) for key, same in labelled if known.issuperset(key)]
         answered = {text for *key, _ in bound for text in key}

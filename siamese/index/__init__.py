@@ -137,17 +137,18 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
         if path is None:
             from siamese.index.memory import ListIndex
 
-            vectors = encoded(detector, texts, places, show_progress=show_progress)
-            return ListIndex(detector, incoming, vectors, reading)
+            prepared = encoded(detector, texts, places, show_progress=show_progress)
+            return ListIndex(detector, incoming, prepared, reading)
         from siamese.index.stored import FileIndex
         from siamese.index.unfinished import resumable
 
         FileIndex.check_place(detector, path, overwrite)
         made_by = detector, model
         with resumable(detector.encoder, path) as encoder:
-            vectors = encoded(
+            prepared = encoded(
                 detector, texts, places, encoder, show_progress=show_progress
             )
+            vectors = prepared.vectors
             return FileIndex.made(path, made_by, incoming, vectors, reading, overwrite)
 
     @classmethod

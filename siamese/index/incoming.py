@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from siamese.encoders.protocol import BaseEncoder, unknown_texts, valid_unicode
+from siamese.encoders.protocol import BaseEncoder, valid_unicode
 from siamese.errors import ArgumentError, DataError
-from siamese.model.decision import ReadTexts
-from siamese.model.detector import DuplicateDetector
+from siamese.model.decision import Questions, ReadTexts
+from siamese.model.detector import DuplicateDetector, questions_of
 from siamese.reading.tables import json_value
 from siamese.system.arguments import counted
 from siamese.text.cleaning import has_words
@@ -115,25 +115,23 @@ def encoded(
     places: Sequence[int],
     encoder: BaseEncoder | None = None,
     **options: Any,
-) -> np.ndarray:
-    """The vectors of the questions at some places; DataError for one without words.
+) -> Questions:
+    """The questions at some places as they are read, and their vectors; DataError for one without words.
 
-    They are made by `encoder` where that is not None: the detector's own, or one that
-    has its vectors.
+    Vectors are made by `encoder` where that is not None: the detector's own, or one
+    that has its vectors.
     """
-    model = detector if encoder is None else DuplicateDetector.from_encoder(encoder)
-    vectors = model.encode([questions[at] for at in places], **options)
-    for at in np.array(places, np.int64)[~vectors.any(axis=1)]:
-        text = questions[at]
+    some = [questions[at] for at in places]
+    prepared = questions_of(encoder or detector.encoder, some, **options)
+    for row in np.flatnonzero(~prepared.vectors.any(axis=1)).tolist():
+        read = prepared.texts[row]
         # One of words that the model does not know stays, in no group.
-        if (
-            not has_words(detector.encoder.read(text))
-            or not unknown_texts(detector.encoder, [text])[0]
-        ):
+        if not has_words(read) or detector.encoder.knows(read):
             raise DataError(
-                f"Question {at} (from 0) has no words: {text[:40]!r}. Leave it out."
+                f"Question {places[row]} (from 0) has no words: {some[row][:40]!r}. "
+                "Leave it out."
             )
-    return vectors
+    return prepared
 
 
 # ---- Compared with those that are there ----

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from siamese.encoders.protocol import unknown_texts
 from siamese.errors import ArgumentError, DataError
 from siamese.groups.answers import (
     AnswerChange,
@@ -35,7 +34,6 @@ from siamese.index.incoming import (
     Incoming,
     Stored,
     as_compared,
-    as_read,
     by_ids,
     encoded,
     free_numbers,
@@ -66,9 +64,9 @@ class Moment:
     detector: DuplicateDetector  # with the threshold of the list
     entries: list[dict[str, Any]]  # id, question and columns of each question
     folded: list[str]  # their texts
+    read: Sequence[str]  # what is compared of them, as the encoder reads it
     vectors: np.ndarray  # float32 [questions, d], read-only
     answers: dict[tuple[str, str], bool]  # `answer_key` -> are they the same?
-    reading: Mapping[str, Any]  # how the list was read, see `QuestionIndex.build`
     # Of each question the place of the first one of its group, int64 [questions],
     # without the answers; and how the groups were made. None before they are.
     labels: np.ndarray | None = None
@@ -92,20 +90,23 @@ class Moment:
             self,
             entries=[self.entries[at] for at in kept],
             folded=[self.folded[at] for at in kept],
+            read=[self.read[at] for at in kept],
             vectors=read_only(self.vectors[live]),
             labels=labels,
             grouping=grouping,
         )
 
-    def followed_by(self, entries: list[dict[str, Any]], vectors: np.ndarray) -> Moment:
+    def followed_by(self, entries: list[dict[str, Any]], new: Questions) -> Moment:
         """With more questions at the end, which join the groups where there are some."""
         if not entries:
             return self
+        texts = list(new.folded) or [folded(entry["question"]) for entry in entries]
         now = replace(
             self,
             entries=self.entries + entries,
-            folded=self.folded + [folded(entry["question"]) for entry in entries],
-            vectors=appended(self.vectors, vectors),
+            folded=self.folded + texts,
+            read=[*self.read, *new.texts] if self.read else new.texts,
+            vectors=appended(self.vectors, new.vectors),
         )
         return now if self.grouping is None else now._extended()
 
@@ -131,13 +132,12 @@ class Moment:
         return members, self.labels[members]
 
     def _is_known(self, places: np.ndarray) -> np.ndarray:
-        texts = [self.entries[at]["question"] for at in places.tolist()]
-        return ~unknown_texts(self.detector.encoder, texts)
+        knows = self.detector.encoder.knows
+        return np.array([knows(self.read[at]) for at in places.tolist()], bool)
 
     def questions(self) -> Questions:
         """The questions as a decision is given them."""
-        texts = [entry["question"] for entry in self.entries]
-        return Questions(as_read(self.detector, texts, self.reading), self.vectors)
+        return Questions(self.read, self.vectors, self.folded)
 
     def without_lost_answers(self) -> Moment:
         """Without the answers to texts that no question has any more."""
@@ -191,7 +191,7 @@ class ListIndex(QuestionIndex):
         self,
         detector: DuplicateDetector,
         incoming: Incoming,
-        vectors: np.ndarray,
+        prepared: Questions,
         reading: Mapping[str, Any] | None,
     ):
         self._model = detector
@@ -200,9 +200,9 @@ class ListIndex(QuestionIndex):
         self._next_id = 0
         self._words = Words()
         none = read_only(np.zeros((0, detector.encoder.size), np.float32))
-        self._now = Moment(detector, [], [], none, {}, self._reading)
+        self._now = Moment(detector, [], [], [], none, {})
         _, entries = self._numbered(incoming)
-        self._now = self._now.followed_by(entries, vectors)
+        self._now = self._now.followed_by(entries, prepared)
 
     # ---- Changing ----
 
@@ -211,7 +211,7 @@ class ListIndex(QuestionIndex):
             now = self._now
             texts = as_compared(incoming.texts, compared, self._reading)
             changes = self._changes(incoming)
-            vectors = encoded(self._model, texts, changes.new)
+            prepared = encoded(self._model, texts, changes.new)
             entries = list(now.entries)
             for place, at in changes.changed:
                 entries[place] = {**entries[place], "columns": incoming.columns[at]}
@@ -220,7 +220,7 @@ class ListIndex(QuestionIndex):
             for at, i in zip(changes.new, new_ids):
                 ids[at] = i
             now = replace(now, entries=entries).without(changes.replaced)
-            now = now.followed_by(new, vectors)
+            now = now.followed_by(new, prepared)
             self._now = now.without_lost_answers() if changes.replaced else now
         return Added(ids, *changes.counts(len(ids)))
 

@@ -6,12 +6,13 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from siamese.groups.grouping import Snapshot
 from siamese.groups.within import LANGUAGE, Key, keys_of, language_among, rows_by_key
 from siamese.index import QuestionIndex
 from siamese.index.incoming import Incoming
 from siamese.index.memory import ListIndex
-from siamese.index.ranking import read_only
 
 # A column and its value; None for the language of each question that is asked.
 Within = Mapping[str, Any]
@@ -76,8 +77,8 @@ class Parts:
             [entry["id"] for entry in entries],
             [entry["columns"] for entry in entries],
         )
-        vectors = read_only(shot.vectors[rows])
-        made = ListIndex(shot.detector, incoming, vectors, reading)
+        own = shot.questions.rows(np.asarray(rows, np.int64))
+        made = ListIndex(shot.detector, incoming, own, reading)
         if sum(map(len, self._made.values())) + len(made) > len(shot.entries):
             self._made.clear()
         self._made[names, key] = made

@@ -151,7 +151,7 @@ class FileIndex(QuestionIndex):
 
         def encode(places: list[int]) -> None:
             late = [at for at in places if at not in vectors]
-            vectors.update(zip(late, encoded(self._model, texts, late)))
+            vectors.update(zip(late, encoded(self._model, texts, late).vectors))
 
         # Before the transaction, in which others wait, most of the work is done.
         with self._moment() as (db, view):

@@ -76,12 +76,13 @@ def snapshot(
     grouping: Grouping | None = None,
 ) -> Snapshot:
     """An index as it is, with the groups of `read_labels`, made to obey the answers, if there are any."""
-    entries = [*map(entry, db.execute("select * from question order by row"))]
+    rows = db.execute("select * from question order by row").fetchall()
+    entries = list(map(entry, rows))
     if len(entries) != len(state.rows):
         raise sqlite3.DatabaseError("it has not a vector for each question")
     texts = [own["question"] for own in entries]
     read = as_read(detector, texts, settings(db)["reading"])
-    questions = Questions(read, state.vectors)
+    questions = Questions(read, state.vectors, [folded for _, _, folded, *_ in rows])
     if labels is None or grouping is None:
         return Snapshot(entries, questions, detector)
     same, different = answered_places(db, state)

@@ -40,10 +40,14 @@ class Questions(NamedTuple):
 
     texts: Sequence[str]  # as the encoder reads them
     vectors: np.ndarray  # float32 [n, d], of length 1 or 0
+    # Of a list: as they are shown, without differences of case, blanks and quotes
+    # (`siamese.text.cleaning.folded`).
+    folded: Sequence[str] = ()
 
     def rows(self, rows: np.ndarray) -> Questions:
         """Some of them, int64 [m]."""
-        return Questions(RowsOf(self.texts, rows), self.vectors[rows])
+        folded = RowsOf(self.folded, rows) if self.folded else ()
+        return Questions(RowsOf(self.texts, rows), self.vectors[rows], folded)
 
 
 class RowsOf(Sequence[str]):

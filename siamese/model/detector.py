@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 
 from siamese.encoders import USE, find_encoder, is_encoder_name
 from siamese.encoders.lstm import Lstm
-from siamese.encoders.protocol import runs
+from siamese.encoders.protocol import BaseEncoder, runs
 from siamese.encoders.tree import tree_of
 from siamese.errors import ArgumentError
 from siamese.evaluation.thresholds import COURSE_THRESHOLD, fit_threshold
@@ -21,7 +21,6 @@ from siamese.model import file as model_file
 from siamese.model.decision import (
     ByParts,
     Questions,
-    ReadTexts,
     calibration_of,
     decision_of,
 )
@@ -241,33 +240,7 @@ class DuplicateDetector:
         """
         if isinstance(questions, str):
             return self.encode([questions])[0]
-        texts = text_list(questions, "encode")
-        places = {text: row for row, text in enumerate(dict.fromkeys(texts))}
-        distinct = list(places)
-        sizes = list(map(len, distinct))
-        most = self.encoder.at_once * (os.cpu_count() or 1)
-        if batch_size is not None:
-            sizes = [1] * len(distinct)
-            most = whole_number(batch_size, "batch_size", 1)
-        vectors = np.empty((len(distinct), self.encoder.size), np.float32)
-        parts = list(runs(sizes, most))
-        bar: Any = nullcontext()
-        if show_progress:
-            bar = progress_bar(len(distinct), "encoding", "questions")
-        # The thread reads texts while earlier ones are encoded.
-        with bar, ThreadPoolExecutor(1) as thread:
-            read = thread.map(self._read, [distinct[part] for part in parts])
-            try:
-                for part, own in zip(parts, read):
-                    vectors[part] = self.encoder.encode(own)
-                    if show_progress:
-                        bar.update(part.stop - part.start)
-            finally:
-                thread.shutdown(cancel_futures=True)  # after Ctrl-C
-        return vectors[[places[text] for text in texts]]
-
-    def _read(self, texts: Sequence[str]) -> list[str]:
-        return list(map(self.encoder.read, texts))
+        return questions_of(self.encoder, questions, batch_size, show_progress).vectors
 
     def similarity(self, question1: Any, question2: Any) -> Any:
         """The cosine of two questions (a float), or of two lists pair by pair (float32 [n]).
@@ -317,19 +290,62 @@ class DuplicateDetector:
             raise ArgumentError(
                 f"Questions are compared pair by pair: {len(first)} first and {len(second)} second ones."
             )
-        one, two = (ReadTexts(self.encoder.read, side) for side in (first, second))
         if isinstance(self.encoder, Lstm) and not self.encoder.config.mask_padding:
-            vectors, others = self.encoder.encode_pairs(list(one), list(two))
-        else:
-            both = self.encode([*first, *second])
-            vectors = both[: len(first)]
-            others = both[len(first) :]
-        return Questions(one, vectors), Questions(two, others)
+            one, two = (list(map(self.encoder.read, side)) for side in (first, second))
+            vectors, others = self.encoder.encode_pairs(one, two)
+            return Questions(one, vectors), Questions(two, others)
+        texts, vectors, _ = questions_of(self.encoder, [*first, *second])
+        n = len(first)
+        return Questions(texts[:n], vectors[:n]), Questions(texts[n:], vectors[n:])
 
     def unknown_words(self, question: str) -> list[str]:
         """The question's words that the model does not know, in order."""
         text = self.encoder.read(question)[:LONGEST]
         return self.encoder.unknown(word_tokenize(text))
+
+
+def questions_of(
+    encoder: BaseEncoder,
+    questions: Any,
+    batch_size: int | None = None,
+    show_progress: bool = False,
+) -> Questions:
+    """Questions as an encoder reads them, and their vectors; for arguments and errors see `encode`.
+
+    Equal texts are read and encoded once.
+    """
+    texts = text_list(questions, "encode")
+    places = {text: row for row, text in enumerate(dict.fromkeys(texts))}
+    distinct = list(places)
+    sizes = list(map(len, distinct))
+    most = encoder.at_once * (os.cpu_count() or 1)
+    if batch_size is not None:
+        sizes = [1] * len(distinct)
+        most = whole_number(batch_size, "batch_size", 1)
+    vectors = np.empty((len(distinct), encoder.size), np.float32)
+    read: list[str] = []
+    parts = list(runs(sizes, most))
+    bar: Any = nullcontext()
+    if show_progress:
+        bar = progress_bar(len(distinct), "encoding", "questions")
+
+    def read_part(part: slice) -> list[str]:
+        return list(map(encoder.read, distinct[part]))
+
+    # The thread reads texts while earlier ones are encoded.
+    with bar, ThreadPoolExecutor(1) as thread:
+        try:
+            for part, own in zip(parts, thread.map(read_part, parts)):
+                vectors[part] = encoder.encode(own)
+                read += own
+                if show_progress:
+                    bar.update(part.stop - part.start)
+        finally:
+            thread.shutdown(cancel_futures=True)  # after Ctrl-C
+    if len(distinct) == len(texts):
+        return Questions(read, vectors)
+    rows = [places[text] for text in texts]
+    return Questions([read[row] for row in rows], vectors[rows])
 
 
 class Verdict(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -16,7 +17,12 @@ _MARKS = re.compile(r"[\W_]++")  # between the words of "Ticket-ID" and "ticket_
 
 def normal_name(name: Any) -> str:
     """A column's name as it is compared: without differences of case, blanks, marks and Unicode forms."""
-    text = folded(str(name))
+    return _normal(str(name))
+
+
+@functools.lru_cache(10_000)  # Each reader of a file compares the same usual names.
+def _normal(name: str) -> str:
+    text = folded(name)
     return _MARKS.sub("", text) or text
 
 
