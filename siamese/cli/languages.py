@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 from siamese.encoders import GET_MINILM, MINILM, MINILM_PACKAGE, USE
 from siamese.encoders.languages import KNOWN, unknown_languages
 from siamese.model.detector import DuplicateDetector
-from siamese.text.language import ENGLISH, LANGUAGES, list_languages, spread
+from siamese.text.language import (
+    ENGLISH,
+    LANGUAGES,
+    ListLanguages,
+    list_languages,
+    spread,
+)
 
 if TYPE_CHECKING:
     from siamese.index import QuestionIndex
@@ -25,10 +31,21 @@ TIMED = 200  # questions of a longer list whose time by `use` is taken
 MULTILINGUAL = "--model NAME, a multilingual model of sentence-transformers"
 
 
-def about_languages(detector: DuplicateDetector, questions: Sequence[str]) -> list[str]:
+def about_model(detector: DuplicateDetector, questions: Sequence[str]) -> list[str]:
+    """What is to be said of a model for a list in its languages."""
+    languages = list_languages(questions)
+    lines = about_languages(detector, questions, languages)
+    return [*lines, *about_minilm(detector, questions, languages)]
+
+
+def about_languages(
+    detector: DuplicateDetector,
+    questions: Sequence[str],
+    languages: ListLanguages | None = None,
+) -> list[str]:
     """A line for each language, from 5 % of a list on, that the model or a part of it does not know."""
     lines = []
-    for unknown in unknown_languages(questions, detector.encoder.name):
+    for unknown in unknown_languages(questions, detector.encoder.name, languages):
         other = "--model use" if unknown.language in KNOWN["use"] else MULTILINGUAL
         lines.append(f"{unknown}. Another encoder: {other}.")
     return lines
@@ -48,11 +65,13 @@ def about_stems(index: QuestionIndex) -> list[str]:
     ]
 
 
-def about_minilm(detector: DuplicateDetector, questions: Sequence[str]) -> list[str]:
+def about_minilm(
+    detector: DuplicateDetector, questions: Sequence[str], languages: ListLanguages
+) -> list[str]:
     """A line on what `minilm` would take for an English list that `use` compares."""
     if detector.encoder.name != USE or not questions:
         return []
-    if not list_languages(questions).is_english:
+    if not languages.is_english:
         return []
     minutes = 0
     if len(questions) > FEW:

@@ -22,7 +22,7 @@ from siamese.cli.arguments import (
     given,
 )
 from siamese.cli.effects import refuse_flags
-from siamese.cli.languages import about_languages, about_minilm, about_stems
+from siamese.cli.languages import about_model, about_stems
 from siamese.cli.messages import in_flags
 from siamese.encoders import is_encoder_name
 from siamese.encoders.protocol import FrozenEncoder
@@ -316,8 +316,7 @@ class Source:
         if len(self.questions.ids) > MANY and self.path != "-":
             yield "`siamese index build` keeps the vectors."
         yield from too_long(self.detector, self.questions.compared)
-        yield from about_languages(self.detector, self.questions.compared)
-        yield from about_minilm(self.detector, self.questions.compared)
+        yield from about_model(self.detector, self.questions.compared)
 
     def about_threshold(self, given: float | None) -> list[str]:
         """A line where no threshold is given, and no labels stand behind that of the model."""

@@ -10,6 +10,7 @@ from siamese.text.language import (
     ENGLISH,
     LANGUAGES,
     SAMPLE,
+    ListLanguages,
     list_languages,
     spread,
     text_languages,
@@ -44,17 +45,20 @@ class Unknown(NamedTuple):
         )
 
 
-def unknown_languages(texts: Sequence[str], encoder: str) -> list[Unknown]:
+def unknown_languages(
+    texts: Sequence[str], encoder: str, languages: ListLanguages | None = None
+) -> list[Unknown]:
     """What parts of an encoder do not know of a list, from 5 % of the list on, most texts first.
 
     Args:
       texts: the list; of a long one `SAMPLE` texts are looked at.
       encoder: its name, of parts joined by "+"; of other parts than `KNOWN` nothing is said.
+      languages: those of the list, where they are known.
     """
     parts = [part for part in re.findall(r"\w+", encoder) if part in KNOWN]
     if not parts or not texts:
         return []
-    languages = list_languages(texts)
+    languages = languages or list_languages(texts)
     if languages.is_english:
         return []
     seen = [texts[at] for at in spread(len(texts), SAMPLE)]

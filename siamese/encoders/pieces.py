@@ -33,7 +33,7 @@ class Pieces:
     @functools.cached_property
     def longest(self) -> int:
         """The characters of the longest piece."""
-        return max(map(len, self._texts))
+        return max(self._lengths)
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text's pieces; each unknown character is the id `UNKNOWN`."""
@@ -56,11 +56,14 @@ class Pieces:
         ordered: list[int] = []
         for character, run in itertools.groupby(ids, self._repeated.get):
             pieces = list(run)
-            ordered += pieces if character is None else sorted(pieces, key=self._length)
+            if character is not None:
+                pieces.sort(key=self._lengths.__getitem__)
+            ordered += pieces
         return ordered
 
-    def _length(self, number: int) -> int:
-        return len(self._texts[number])
+    @functools.cached_property
+    def _lengths(self) -> list[int]:
+        return list(map(len, self._texts))
 
     @functools.cached_property
     def _repeated(self) -> dict[int, str]:

@@ -125,7 +125,10 @@ class Rows:
                     report.add("header", [line])
                     continue
                 report.rows += 1
-                if report.rows - report.count("empty") > MOST_ROWS:
+                if (
+                    report.rows > MOST_ROWS
+                    and report.rows - report.count("empty") > MOST_ROWS
+                ):
                     raise DataError(
                         f"{report.path} has more than {MOST_ROWS >> 20} million rows. Take a part of it."
                     )

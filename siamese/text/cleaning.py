@@ -212,3 +212,9 @@ def folded(text: str) -> str:
     if not text.isascii():
         text = normalized(text.translate(_STRAIGHT), "NFKC").translate(_STRAIGHT)
     return " ".join(text.split()).casefold().replace("`", "'")
+
+
+def folded_phrase(text: str) -> str:
+    """A phrase of a mail as it is compared: differences of case, blanks and apostrophes go, "ss" is "ß"."""
+    text = text.casefold().replace("’", "'").replace("ß", "ss")
+    return " ".join(text.replace("i̇", "i").split())  # "İ" is "i" with a dot

@@ -11,9 +11,9 @@ import functools
 import re
 from itertools import islice
 
-from siamese.text.cleaning import has_words
+from siamese.text.cleaning import folded_phrase, has_words
 from siamese.text.language import is_plain_english
-from siamese.text.phrases import COURTESIES, QUESTION_STARTS, folded_phrase
+from siamese.text.phrases import COURTESIES, QUESTION_STARTS
 
 LONGEST = 90  # characters of a greeting or of thanks, with names
 MOST_NAMES = 3  # words after a greeting or a sign-off that may be names

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from siamese.text.cleaning import folded_phrase
 from siamese.text.phrases import (
     FIRST_HEADER_NAMES,
     GREETINGS,
@@ -17,7 +18,6 @@ from siamese.text.phrases import (
     SEPARATORS,
     THANKS,
     WROTE,
-    folded_phrase,
 )
 
 QUOTE = ">"  # begins a line of the mail that is answered

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-_APOSTROPHES = str.maketrans("’", "'")
-
-
-def folded_phrase(text: str) -> str:
-    """A phrase as it is compared: differences of case, blanks and apostrophes go, "ss" is "ß"."""
-    text = text.casefold().translate(_APOSTROPHES).replace("ß", "ss")
-    return " ".join(text.replace("i̇", "i").split())  # "İ" is "i" with a dot
+from siamese.text.cleaning import folded_phrase
 
 
 def _phrases(text: str) -> frozenset[str]:
