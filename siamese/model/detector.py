@@ -240,7 +240,8 @@ class DuplicateDetector:
         """
         if isinstance(questions, str):
             return self.encode([questions])[0]
-        return questions_of(self.encoder, questions, batch_size, show_progress).vectors
+        texts = text_list(questions, "encode")
+        return questions_of(self.encoder, texts, batch_size, show_progress).vectors
 
     def similarity(self, question1: Any, question2: Any) -> Any:
         """The cosine of two questions (a float), or of two lists pair by pair (float32 [n]).
@@ -306,15 +307,14 @@ class DuplicateDetector:
 
 def questions_of(
     encoder: BaseEncoder,
-    questions: Any,
+    texts: Sequence[str],
     batch_size: int | None = None,
     show_progress: bool = False,
 ) -> Questions:
-    """Questions as an encoder reads them, and their vectors; for arguments and errors see `encode`.
+    """Questions as an encoder reads them, and their vectors; for arguments see `DuplicateDetector.encode`.
 
     Equal texts are read and encoded once.
     """
-    texts = text_list(questions, "encode")
     places = {text: row for row, text in enumerate(dict.fromkeys(texts))}
     distinct = list(places)
     sizes = list(map(len, distinct))
