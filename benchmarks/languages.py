@@ -155,13 +155,19 @@ def meaning_of(row: dict[str, str], english: dict[str, str]) -> str:
 def pair_figures(
     detector: DuplicateDetector, texts: list[str], meanings: list[str], codes: list[str]
 ) -> dict[str, float]:
-    """Which pairs of a list are found at the default threshold, and how all pairs rank."""
-    vectors = detector.encode(texts)
+    """Which pairs of a list are found at the default threshold, and how all pairs rank by what decides."""
     upper = np.triu_indices(len(texts), 1)
-    scores = (vectors @ vectors.T)[upper]
+    one, two = detector.pairs(texts, texts)
+    rows = np.stack(upper, axis=1)
+    scores = np.concatenate(
+        [
+            detector.decision.scores(one.rows(part[:, 0]), two.rows(part[:, 1]))
+            for part in np.array_split(rows, 1 + len(rows) // 10_000)
+        ]
+    )
     right = np.equal.outer(meanings, meanings)[upper]
     across = np.not_equal.outer(codes, codes)[upper]
-    found = scores >= detector.threshold
+    found = scores > detector.threshold
     precision, recall, cuts = precision_recall_curve(right, scores)
     f1 = 2 * precision * recall / np.maximum(precision + recall, 1e-9)
     figures = {
@@ -248,15 +254,12 @@ def faq(data: Path) -> Figures:
     folder = HERE.parent / "tests" / "languages"
     entries = list(csv.DictReader((folder / "faq.csv").open(encoding="utf-8")))
     tickets = list(csv.DictReader((folder / "tickets.csv").open(encoding="utf-8")))
-    asked, known = (
-        detector.encode([row["question"] for row in rows])
-        for rows in (tickets, entries)
-    )
-    cosines = asked @ known.T
-    first = [entries[at]["id"] for at in cosines.argmax(axis=1)]
+    texts, known = ([row["question"] for row in rows] for rows in (tickets, entries))
+    nearest = (detector.encode(texts) @ detector.encode(known).T).argmax(axis=1)
+    first = [entries[at]["id"] for at in nearest]
     has_answer = np.array([bool(row["answer"]) for row in tickets])
     right = np.array([row["answer"] == id_ for row, id_ in zip(tickets, first)])
-    answered = cosines.max(axis=1) >= detector.threshold
+    answered = detector.predict(texts, [known[at] for at in nearest])
     return {
         "faq": {
             "tickets_with_an_entry": int(has_answer.sum()),

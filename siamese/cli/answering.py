@@ -51,6 +51,7 @@ from siamese.nn.nearest import top_k
 from siamese.system.arguments import whole_number
 from siamese.text.cleaning import has_words
 from siamese.text.display import harmless, rounded
+from siamese.text.language import list_languages
 
 ANSWERS = ("similarity", "probability", "is_duplicate")
 MATCHES = ("id", "question", "match_id", "match", *ANSWERS)
@@ -190,6 +191,7 @@ class Search(CommandOptions):
         bool, flag("order by cosine [by vectors and words together]")
     ] = False
     within: shared.WithinValues = None
+    language: shared.MainLanguage = None
     model: shared.Model = None
     check: CheckOptions
     read: ListReading
@@ -214,7 +216,7 @@ def search(options: Search) -> Result:
         refuse_flags("search", "an index", options, options.index)
     mode = "vectors" if options.vectors_only else "hybrid"
     within = _values_of(options.within or ())
-    with opened(options.index, options) as source:
+    with opened(options.index, options, options.language) as source:
         note_each(source.notes())
         note(*source.about_threshold(options.threshold))
         index = source.index()
@@ -309,6 +311,7 @@ class Match(CommandOptions):
     threshold: shared.Threshold = None
     k: Annotated[int, option("-k", help="matches of each question [%(default)s]")] = 1
     within: shared.Within = None
+    language: shared.MainLanguage = None
     model: shared.Model = None
     check: CheckOptions
     read: ListReading
@@ -363,7 +366,8 @@ def _matched_with(other: str, options: Match) -> Matches:
             note(*reading.about_list(options.a, new))
         note(*reading.about_columns(index, new))
         note(*too_long(source.detector, new.compared))
-        note(*about_languages(source.detector, new.compared))
+        languages = list_languages(new.compared, options.language)
+        note(*about_languages(source.detector, new.compared, languages))
         if options.within:
             hits = _hits_within(index, new, options)
         else:
@@ -393,12 +397,12 @@ def _hits_within(index: Any, new: Any, options: Match) -> list[list[Any]]:
         for question, own in zip(new.questions, columns)
     ]
     names = options.within or ()
-    known = rows_by_key(keys_of(entries, names))
+    known = rows_by_key(keys_of(entries, names, index.reading.get("language")))
     queries = detector.encode(new.compared)
     read = ReadTexts(detector.encoder.read, new.compared)
     asked_questions = Questions(read, queries)
     hits: list[list[Any]] = [[] for _ in asked]
-    for key, rows in rows_by_key(keys_of(asked, names)).items():
+    for key, rows in rows_by_key(keys_of(asked, names, options.language)).items():
         own = known.get(key, rows[:0])
         own = own[vectors[own].any(axis=1)]
         asking = rows[queries[rows].any(axis=1)]
@@ -424,7 +428,7 @@ def _matched_alone(options: Match) -> Matches:
     k = whole_number(options.k, "k", 1)
     if reading.kind_of(options.a) == "index":
         refuse_flags("match", "an index alone", options, options.a)
-    with opened(options.a, options) as source:
+    with opened(options.a, options, options.language) as source:
         note_each(source.notes())
         note(*source.about_threshold(options.threshold))
         index = source.index()
@@ -436,7 +440,8 @@ def _matched_alone(options: Match) -> Matches:
 
     # A question without words is no neighbour, and the nearest of each is itself.
     nearest: dict[int, list[int]] = {}
-    for part in rows_by_key(keys_of(entries, options.within or ())).values():
+    keys = keys_of(entries, options.within or (), index.reading.get("language"))
+    for part in rows_by_key(keys).values():
         worded = part[vectors[part].any(axis=1)]
         places, _ = top_k(vectors[worded], vectors[worded], k + 1)
         nearest |= zip(worded.tolist(), worded[places].tolist())

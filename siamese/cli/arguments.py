@@ -171,6 +171,16 @@ def is_workbook(path: str) -> bool:
     return path.lower().endswith(".xlsx")
 
 
+def language_code(text: str) -> str:
+    """The type of a language."""
+    from siamese.text.language import LANGUAGES
+
+    if text in LANGUAGES:
+        return text
+    known = ", ".join(LANGUAGES)
+    raise argparse.ArgumentTypeError(f"{text!r} is none of {known}")
+
+
 def answers_file(path: str) -> str:
     """The file beside a list or an index that has its answers."""
     return f"{path.rstrip('/')}.answers.csv"
@@ -275,6 +285,12 @@ COLUMNS_HELP = (
     "as question1,question2,label, each as --column of a list [found by their names]"
 )
 IDS_HELP = "list or index whose ids the pairs name: id1,id2 and perhaps a label (else duplicates)"
+
+
+MAIN_HELP = "the main language of the list, such as de [told by the texts]"
+MainLanguage = Annotated[
+    str | None, option(type=language_code, metavar="LANG", help=MAIN_HELP)
+]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -87,6 +87,7 @@ class Duplicates(CommandOptions):
         ),
     ] = False
     within: shared.Within = None
+    language: shared.MainLanguage = None
     model: shared.Model = None
     check: CheckOptions
     read: ListReading
@@ -108,7 +109,7 @@ def duplicates(options: Duplicates) -> Result:
     if options.within:
         refuse_flags("duplicates", "within", options)
     refuse_flags("duplicates", "a list" if is_list else "an index", options, path)
-    with opened(path, options) as source:
+    with opened(path, options, options.language) as source:
         note_each(source.notes())
         note(*source.about_threshold(options.threshold))
         if source.questions is not None:
@@ -166,7 +167,8 @@ def _pair_table(index: Any, options: Duplicates, delimiter: str) -> Result:
     shot = index.snapshot()
     entries = shot.entries
     detector = shot.detector
-    parts = rows_by_key(keys_of(entries, options.within or ())).values()
+    keys = keys_of(entries, options.within or (), index.reading.get("language"))
+    parts = rows_by_key(keys).values()
     found_in = []
     scored: list[ScoredRow] = []
     for part in parts or [np.zeros(0, np.int64)]:
@@ -289,7 +291,8 @@ def _group_table(index: Any, options: Duplicates, delimiter: str) -> Result:
     """The groups of an index, what they are, and where their threshold is a default what lies below."""
     if options.within:
         whole = index.snapshot()
-        keys = keys_of(whole.entries, options.within)
+        main = index.reading.get("language")
+        keys = keys_of(whole.entries, options.within, main)
         parts = grouped_within(whole, index.answers(), keys, options.threshold)
         shot = together(whole, parts)
     else:

@@ -35,9 +35,9 @@ TABLE = (
     NoEffect(
         "predict", "a file", ("explain",), "A file is given, and not two questions"
     ),
-    NoEffect("search", "an index", (*ROWS, *OF_LIST), IS_INDEX),
-    NoEffect("match", "an index alone", (*ROWS, *OF_LIST), IS_INDEX),
-    NoEffect("duplicates", "an index", (*ROWS, *OF_LIST), IS_INDEX),
+    NoEffect("search", "an index", (*ROWS, *OF_LIST, "language"), IS_INDEX),
+    NoEffect("match", "an index alone", (*ROWS, *OF_LIST, "language"), IS_INDEX),
+    NoEffect("duplicates", "an index", (*ROWS, *OF_LIST, "language"), IS_INDEX),
     NoEffect(
         "duplicates",
         "a list",
@@ -56,7 +56,7 @@ TABLE = (
         ("regroup",),
         "The groups within equal values are made each time",
     ),
-    NoEffect("serve", "an index", (*ROWS, *OF_LIST), IS_INDEX),
+    NoEffect("serve", "an index", (*ROWS, *OF_LIST, "language"), IS_INDEX),
     NoEffect("serve", "anything", ("json",), SERVER),
     NoEffect(
         "index remove",

@@ -21,12 +21,14 @@ from siamese.cli.arguments import (
     positional,
 )
 from siamese.cli.effects import refuse_flags
-from siamese.cli.languages import about_languages
+from siamese.cli.languages import about_languages, for_languages
 from siamese.cli.output import Facts, claim, note, note_each
 from siamese.cli.reading import opened, question_list
+from siamese.encoders import is_encoder_name
 from siamese.errors import ArgumentError
 from siamese.reading.columns import read_spec
 from siamese.reading.questions import QuestionList, read_ids
+from siamese.text.language import list_languages
 
 # ---- index build ----
 
@@ -43,6 +45,7 @@ class IndexBuild(CommandOptions):
         bool,
         flag("replace the index that is there; its threshold and answers go"),
     ] = False
+    language: shared.MainLanguage = None
     model: shared.Model = None
     check: CheckOptions
     read: ListReading
@@ -70,11 +73,17 @@ def index_build(options: IndexBuild) -> Facts:
     detector = reading.load_model(model)
     detector = reading.with_check_of(detector, model, options.check)
     note(*reading.too_long(detector, questions.compared))
-    note(*about_languages(detector, questions.compared))
+    asked = model
+    detector = for_languages(detector, questions.compared, options.language)
+    if detector.encoder.name != asked and is_encoder_name(asked):
+        model = detector.encoder.name
+    languages = list_languages(questions.compared, options.language)
+    note(*about_languages(detector, questions.compared, languages, asked))
     try:
         reading.build_index(
             detector,
             questions,
+            options.language,
             path=output,
             model=model,
             reading=_how_read(options.read, questions),
@@ -264,6 +273,7 @@ class Serve(CommandOptions):
         bool,
         flag("search and compare only: nobody can add, remove, answer or group"),
     ] = False
+    language: shared.MainLanguage = None
     model: shared.Model = None
     check: CheckOptions
     read: ListReading
@@ -286,7 +296,7 @@ def serve(options: Serve) -> None:
     path = options.index or str(HANDWRITTEN)
     if reading.kind_of(path) == "index":
         refuse_flags("serve", "an index", options, path)
-    with opened(path, options) as source:
+    with opened(path, options, options.language) as source:
         note_each(source.notes())
         serve_index(
             source.index(),

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from siamese.encoders import GET_MINILM, MINILM, MINILM_PACKAGE, USE
-from siamese.encoders.languages import KNOWN, unknown_languages
+from siamese.encoders.joined import Joined
+from siamese.encoders.languages import KNOWN, knowing_parts, unknown_languages
 from siamese.model.detector import DuplicateDetector
 from siamese.text.language import (
     ENGLISH,
@@ -31,21 +32,60 @@ TIMED = 200  # questions of a longer list whose time by `use` is taken
 MULTILINGUAL = "--model NAME, a multilingual model of sentence-transformers"
 
 
-def about_model(detector: DuplicateDetector, questions: Sequence[str]) -> list[str]:
-    """What is to be said of a model for a list in its languages."""
-    languages = list_languages(questions)
-    lines = about_languages(detector, questions, languages)
+def about_model(
+    detector: DuplicateDetector,
+    questions: Sequence[str],
+    main: str | None,
+    asked: str,
+) -> list[str]:
+    """What is to be said of a model for a list in its languages.
+
+    `main` is its main language where the owner says it, `asked` the name of the model
+    that was asked for.
+    """
+    languages = list_languages(questions, main)
+    lines = about_languages(detector, questions, languages, asked)
     return [*lines, *about_minilm(detector, questions, languages)]
+
+
+def for_languages(
+    detector: DuplicateDetector, questions: Sequence[str], main: str | None
+) -> DuplicateDetector:
+    """An encoder's model without the parts that do not know the languages of a list; others as they are.
+
+    `main` is the main language of the list where the owner says it.
+    """
+    if detector.threshold_from != "default" or not isinstance(detector.encoder, Joined):
+        return detector
+    languages = list_languages(questions, main)
+    encoder = knowing_parts(detector.encoder, questions, languages)
+    if encoder is detector.encoder:
+        return detector
+    return DuplicateDetector.from_encoder(encoder).with_check(detector.check)
 
 
 def about_languages(
     detector: DuplicateDetector,
     questions: Sequence[str],
     languages: ListLanguages | None = None,
+    asked: str | None = None,
 ) -> list[str]:
-    """A line for each language, from 5 % of a list on, that the model or a part of it does not know."""
+    """A line for each language, from 5 % of a list on, that the model or a part of it does not know.
+
+    Args:
+      detector: the model that compares.
+      questions: the list.
+      languages: those of the list, where they are known.
+      asked: the name of the model that was asked for, which may have more parts.
+    """
+    own = detector.encoder.name
+    left_out = set(asked.split("+")) - set(own.split("+")) if asked else set()
+    name = "+".join([own, *sorted(left_out & KNOWN.keys())])
     lines = []
-    for unknown in unknown_languages(questions, detector.encoder.name, languages):
+    for unknown in unknown_languages(questions, name, languages):
+        if unknown.part in left_out:
+            lines.append(f"{unknown.text}; `{own}` alone compares these questions.")
+            continue
         other = "--model use" if unknown.language in KNOWN["use"] else MULTILINGUAL
         lines.append(f"{unknown}. Another encoder: {other}.")
     return lines

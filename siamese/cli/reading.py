@@ -22,7 +22,7 @@ from siamese.cli.arguments import (
     given,
 )
 from siamese.cli.effects import refuse_flags
-from siamese.cli.languages import about_model, about_stems
+from siamese.cli.languages import about_model, about_stems, for_languages
 from siamese.cli.messages import in_flags
 from siamese.encoders import is_encoder_name
 from siamese.encoders.protocol import FrozenEncoder
@@ -295,11 +295,13 @@ class Source:
         detector: DuplicateDetector,
         questions: QuestionList | None = None,
         stored: Any = None,
+        language: str | None = None,
     ):
         self.path = path
         self.name = name  # of the model
         self.detector = detector
         self.questions = questions  # None: an index in a file
+        self.language = language  # the main one, where it is said
         self._index = stored
 
     @property
@@ -316,7 +318,9 @@ class Source:
         if len(self.questions.ids) > MANY and self.path != "-":
             yield "`siamese index build` keeps the vectors."
         yield from too_long(self.detector, self.questions.compared)
-        yield from about_model(self.detector, self.questions.compared)
+        yield from about_model(
+            self.detector, self.questions.compared, self.language, self.name
+        )
 
     def about_threshold(self, given: float | None) -> list[str]:
         """A line where no threshold is given, and no labels stand behind that of the model."""
@@ -325,7 +329,9 @@ class Source:
     def index(self) -> Any:
         """The `QuestionIndex`; that of a list is in memory, and its questions are encoded now."""
         if self._index is None:
-            self._index = build_index(self.detector, self.questions)
+            self._index = build_index(
+                self.detector, self.questions, language=self.language
+            )
         return self._index
 
     def close(self) -> None:
@@ -351,14 +357,20 @@ class Compared(Protocol):
 
 
 @contextlib.contextmanager
-def opened(path: str, options: Compared) -> Iterator[Source]:
-    """The index at a path, or a list of questions with its model, until the end of the block."""
+def opened(
+    path: str, options: Compared, language: str | None = None
+) -> Iterator[Source]:
+    """The index at a path, or a list of questions with its model, until the end of the block.
+
+    `language` is the main one of a list where it is said.
+    """
     model = options.model
     if kind_of_target(path) == "questions":
         name = model or "use"
         detector = with_check_of(load_model(name), name, options.check)
         questions = question_list(path, options.read)
-        source = Source(path, model or path, detector, questions)
+        detector = for_languages(detector, questions.compared, language)
+        source = Source(path, model or path, detector, questions, language=language)
     else:
         index = open_index(path, model, options.check)
         source = Source(path, model or path, index.detector, stored=index)
@@ -384,15 +396,22 @@ def open_index(path: str, model: str | None, check: CheckOptions | None = None) 
 
 
 def build_index(
-    detector: DuplicateDetector, questions: QuestionList | None, **options: Any
+    detector: DuplicateDetector,
+    questions: QuestionList | None,
+    language: str | None = None,
+    **options: Any,
 ) -> Any:
-    """The `QuestionIndex` of a list, in memory or (with `path`) in a file."""
+    """The `QuestionIndex` of a list, in memory or (with `path`) in a file.
+
+    `language` is the main one where it is said.
+    """
     from siamese.index import QuestionIndex
 
     assert questions is not None
     reading = {
         "compared": questions.column,
         "repeated": questions.repeated.to_json(),
+        **({"language": language} if language else {}),
         **options.pop("reading", {}),
     }
     return QuestionIndex.build(

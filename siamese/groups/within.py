@@ -35,13 +35,18 @@ class Part(NamedTuple):
     shot: Snapshot  # of them alone: a group's rows are places among `rows`
 
 
-def keys_of(entries: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[Key]:
+def keys_of(
+    entries: Sequence[Mapping[str, Any]],
+    names: Sequence[str],
+    main: str | None = None,
+) -> list[Key]:
     """The values of some columns for each question, as text; an empty cell is a value.
 
     Args:
       entries: dicts of question and columns.
       names: the columns; "language" is computed where none has that name. ArgumentError
         for one that is not there.
+      main: the main language where the owner says it.
     """
     header = list(dict.fromkeys(name for entry in entries for name in entry["columns"]))
     values = []
@@ -52,7 +57,7 @@ def keys_of(entries: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[
             values.append(["" if cell is None else str(cell).strip() for cell in cells])
         elif name == LANGUAGE:
             texts = [entry["question"] for entry in entries]
-            values.append(text_languages(texts, list_languages(texts)))
+            values.append(text_languages(texts, list_languages(texts, main)))
         else:
             raise ArgumentError(
                 f"There is no column {name!r}; the columns: {shown_names(header)}, and "
@@ -62,9 +67,11 @@ def keys_of(entries: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[
     return list(zip(*values)) if values else [()] * len(entries)
 
 
-def language_among(texts: Sequence[str], known: Sequence[str]) -> list[str]:
-    """The language of each text as one of a list, whose texts are known."""
-    return text_languages(texts, list_languages(known))
+def language_among(
+    texts: Sequence[str], known: Sequence[str], main: str | None = None
+) -> list[str]:
+    """The language of each text as one of a list, whose texts, and perhaps main language, are known."""
+    return text_languages(texts, list_languages(known, main))
 
 
 def rows_by_key(keys: Sequence[Key]) -> dict[Key, np.ndarray]:

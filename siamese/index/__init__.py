@@ -115,7 +115,8 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
           compared: what is compared of each question, `QuestionList.compared`; the questions where None.
           path: the file to make; None for memory.
           model: the path of the saved model, which the file names so that `open` finds it.
-          reading: how the list was read, which the file keeps for what is added; under 'repeated' what was
+          reading: how the list was read, which the file keeps for what is added; under 'language' its main
+            language where it is not to be told by the texts, and under 'repeated' what was
             left out of its texts (`Repeated.to_json`), which is left out of queries and additions too.
           overwrite: replace an index that the file holds, at once and as a whole; its threshold and its
             answers go.

@@ -140,6 +140,7 @@ def _is_encoder(value: Any) -> bool:
 READING: dict[str, type] = {
     "column": str,
     "id_column": str,
+    "language": str,
     "compared": str,
     "keep_repeated": bool,
     "numbered": bool,

@@ -198,7 +198,7 @@ class ListIndex(QuestionIndex):
         self._reading = copy.deepcopy(dict(reading or {}))
         self._changing = threading.RLock()
         self._next_id = 0
-        self._words = Words()
+        self._words = Words(self._reading.get("language"))
         none = read_only(np.zeros((0, detector.encoder.size), np.float32))
         self._now = Moment(detector, [], [], [], none, {})
         _, entries = self._numbered(incoming)
@@ -427,8 +427,9 @@ class Words:
     The languages are those of the list that it is asked for first.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, main: str | None) -> None:
         self._lock = threading.Lock()
+        self._main = main  # the main language where the owner says it
         self._languages: ListLanguages | None = None
         self._number_of: dict[str, int] = {}
         # Text -> the numbers of its stems, int32, and of its language.
@@ -446,7 +447,7 @@ class Words:
             if self._counted is None or self._counted[0] is not entries:
                 texts = [entry["question"] for entry in entries]
                 if texts and self._languages is None:
-                    self._languages = list_languages(texts)
+                    self._languages = list_languages(texts, self._main)
                 self._read(texts)
                 rows = [self._stems[text][0] for text in texts]
                 lengths = np.array(list(map(len, rows)), np.int64)

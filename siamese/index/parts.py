@@ -44,20 +44,24 @@ class Parts:
         with self._lock:
             if self._shot is None or self._moment is not moment:
                 self._forget(moment, index.snapshot())
-            if names not in self._rows:
-                self._rows[names] = rows_by_key(keys_of(self._shot.entries, names))
             reading = index.reading
-            keys = self._keys(texts, within)
+            main = reading.get("language")
+            if names not in self._rows:
+                keys = keys_of(self._shot.entries, names, main)
+                self._rows[names] = rows_by_key(keys)
+            keys = self._keys(texts, within, main)
             return [self._part(names, key, reading) for key in keys]
 
-    def _keys(self, texts: Sequence[str], within: Within) -> list[Key]:
+    def _keys(
+        self, texts: Sequence[str], within: Within, main: str | None
+    ) -> list[Key]:
         """The values that each question asks for."""
         known: list[str] | None = None
         columns = []
         for name, value in within.items():
             if value is None and name == LANGUAGE:
                 known = known or [entry["question"] for entry in self._shot.entries]
-                columns.append(language_among(texts, known))
+                columns.append(language_among(texts, known, main))
             else:
                 cell = "" if value is None else str(value).strip()
                 columns.append([cell] * len(texts))

@@ -111,7 +111,9 @@ class FileIndex(QuestionIndex):
                     db,
                     **facts,
                     reading=dict(reading or {}),
-                    languages=list_languages(incoming.texts)._asdict(),
+                    languages=list_languages(
+                        incoming.texts, (reading or {}).get("language")
+                    )._asdict(),
                 )
                 _, state = rows_of.insert(db, incoming, vectors)
             view = View(file.opened, file.committed, {}, detector, state)

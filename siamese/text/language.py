@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from siamese.errors import ArgumentError
 from siamese.text.cleaning import straightened
 
 # Those that a text can be in: the sixteen that `use` was trained on, then others.
@@ -194,8 +195,12 @@ def list_languages(texts: Sequence[str], main: str | None = None) -> ListLanguag
 
     Args:
       texts: the list; English where it is empty.
-      main: the main language where the owner says it; a key of `LANGUAGES`.
+      main: the main language where the owner says it; a key of `LANGUAGES`, else an ArgumentError.
     """
+    if main is not None and main not in LANGUAGES:
+        raise ArgumentError(
+            f"There is no language {main!r} here; the languages: {', '.join(LANGUAGES)}."
+        )
     seen = list(dict.fromkeys(texts[at] for at in spread(len(texts), SAMPLE)))
     counts = [_english_words(text) for text in seen]
     plain = sum(count > 0 and part >= _LEAST_PART for count, part in counts)

@@ -4,11 +4,17 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from foreign_questions import QUESTIONS
+from refusals import refuses
 
 from siamese.corpus import HANDWRITTEN
-from siamese.encoders.languages import KNOWN, unknown_languages
+from siamese.encoders.joined import Joined
+from siamese.encoders.languages import KNOWN, knowing_parts, unknown_languages
+from siamese.encoders.protocol import FrozenEncoder
+from siamese.errors import ArgumentError
+from siamese.index import QuestionIndex
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results" / "languages.json"
 LOOK = "questions look {}, which `use` does not know: their cosines mean little"
@@ -45,6 +51,59 @@ def test_from_one_in_twenty_on_a_part_of_a_list_is_named():
 def test_a_part_that_knows_english_alone_is_named(part):
     (found,) = unknown_languages(QUESTIONS["de"], f"use+{part}")
     assert (found.part, found.language, found.count) == (part, "de", 4)
+
+
+def small(name):
+    def vectors(texts):
+        return np.tile(np.float32([[1, 0]]), (len(texts), 1))
+
+    return FrozenEncoder(name, None, 2, vectors)
+
+
+def test_the_share_of_a_part_that_does_not_know_a_list_goes_to_the_others():
+    use, minilm, other = map(small, ("use", "minilm", "other"))
+    both = Joined([(3, use), (1, minilm)])
+    german = QUESTIONS["de"]
+    english = QUESTIONS["en"]
+    assert knowing_parts(both, german) is use
+    assert knowing_parts(both, english) is both
+    assert knowing_parts(both, [*german[:1], *english]) is both
+    assert knowing_parts(minilm, german) is minilm
+    assert knowing_parts(Joined([(1, minilm)]), german).encoders == (minilm,)
+    three = knowing_parts(Joined([(3, use), (1, minilm), (2, other)]), german)
+    assert (three.encoders, three.weights) == ((use, other), (3, 2))
+
+
+def test_a_command_compares_a_list_by_the_parts_that_know_it(run):
+    pytest.importorskip("wordllama")
+    write("list.txt", *QUESTIONS["de"])
+    found = []
+    for model in ("use", "use+wordllama"):
+        command = "match", "list.txt", "-k", "2", "--model", model
+        code, out, err = run(*command)
+        assert code == 0
+        found.append(out)
+    assert found[0] == found[1]
+    assert "`wordllama` does not know; `use` alone compares these questions." in err
+    build = ["index", "build", "list.txt", "--output", "x.db", "--model"]
+    code, _, err = run(*build, "use+wordllama")
+    assert code == 0 and "`use` alone" in err
+    assert run("search", "x.db", QUESTIONS["de"][0])[0] == 0
+
+
+def test_the_main_language_can_be_said(run):
+    write("list.txt", "Konten", "Taxi", "Hotel")
+    mains = {}
+    for flags in (("--language", "de"), ("--language", "nl")):
+        build = ["index", "build", "list.txt", "--model", "use", "--output", "x.db"]
+        assert run(*build, "--overwrite", *flags)[0] == 0
+        with QuestionIndex.open("x.db") as index:
+            mains[flags[1]] = index.languages.main
+    assert mains == {"de": "de", "nl": "nl"}
+    code, _, err = run("search", "list.txt", "Hotel?", "--language", "xx")
+    assert code == 2 and "'xx' is none of en, ar, de" in err
+    with refuses(ArgumentError, "'xx'", "en, ar, de"):
+        QuestionIndex.build("use", ["Hotel"], reading={"language": "xx"}).search("Taxi")
 
 
 def test_nothing_is_said_of_known_languages_and_of_other_encoders(run):
