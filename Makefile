@@ -23,7 +23,7 @@ $(VENV)/installed: $(REQUIREMENTS) setup.cfg
 	@touch $@
 	@echo "Installed: $$(du -sh $(VENV) | cut -f1) in $(VENV)."
 
-demo: install  ## Train on the embedded corpus, evaluate, and search questions written by hand
+demo: install  ## Train the assignment in Trax, then find duplicates in questions written by hand
 	@$(BIN)/siamese demo
 
 # A file stays with one worker, for its fixtures; the order of the files puts no long one last.

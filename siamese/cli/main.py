@@ -15,6 +15,7 @@ from siamese import __version__
 from siamese.cli import (
     answering,
     course,
+    demo,
     duplicates,
     indexing,
     labels,
@@ -32,7 +33,7 @@ from siamese.text.display import LAYOUT, harmless, json_text
 
 # In the order of the help.
 COMMANDS = (
-    course.demo,
+    demo.demo,
     training.train,
     labels.evaluate,
     answering.predict,
