@@ -319,7 +319,7 @@ for query in (
         print(f"  {hit.similarity:.3f}  {verdict:<9}  {hit.question}")
 
 # %% [markdown]
-# * **The first works.** Two old questions ask the same in other words. (The third asks the same too, and is just below the threshold 0.8.)
+# * **The first works.** All three old questions ask the same in other words, and are above the threshold.
 # * **The second is answered rightly with nothing.** A search always returns the nearest questions; the threshold says that none of them
 #   is near enough. Without it you would read about bicycle chains.
 # * **The third fails.** Its two first hits are about *other numbers of days*: near misses, with higher cosines than any right hit of the
