@@ -42,6 +42,7 @@ from small_models import WORDS, make_detector, random_questions
 
 from siamese import ArgumentError, CheckpointError, QuestionIndex, QuestionPairs
 from siamese.cli.answers import AnswersFile
+from siamese.groups.answers import AnswerChange
 
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(PRELOADED)
@@ -139,7 +140,7 @@ def sharing(flags: argparse.Namespace, folder: Path) -> dict:
     }
     expected.update(dict.fromkeys(first, 0))
     with QuestionIndex.open(folder / "index", detector) as index:
-        entries = index.entries
+        entries = index.snapshot().entries
     stored = {
         entry["id"]: version_of(entry["id"], entry["question"]) for entry in entries
     }
@@ -410,7 +411,7 @@ def threads(flags: argparse.Namespace, folder: Path) -> dict:
 
     with ThreadPoolExecutor(20) as pool:
         list(pool.map(work, range(20)))
-    assert [entry["question"] for entry in index.entries] == stored
+    assert [entry["question"] for entry in index.snapshot().entries] == stored
     index.close()
     return {"threads": 20, "seconds": flags.seconds, **counts}
 
@@ -444,7 +445,8 @@ def view(flags: argparse.Namespace, folder: Path) -> dict:
         )
         places = (path, seen / "index")
         entries = [
-            QuestionIndex.open(place, make_detector()).entries for place in places
+            QuestionIndex.open(place, make_detector()).snapshot().entries
+            for place in places
         ]
         assert entries[0] == entries[1], "the view is not what was written"
     counts = Counter(
@@ -540,7 +542,9 @@ def exchange(flags: argparse.Namespace, folder: Path) -> dict:
             for end in ("-wal", "-shm"):  # as it advises
                 (place / f"live{end}").unlink(missing_ok=True)
         with QuestionIndex.open(place / "live", detector) as index:
-            entries = {entry["id"]: entry["question"] for entry in index.entries}
+            entries = {
+                entry["id"]: entry["question"] for entry in index.snapshot().entries
+            }
         stored = {
             i: version_of(i, text) for i, text in entries.items() if i.isdecimal()
         }
@@ -593,7 +597,7 @@ def builds(flags: argparse.Namespace, folder: Path) -> dict:
         )
         if makers:
             with QuestionIndex.open(place / "index", make_detector()) as index:
-                texts = [entry["question"] for entry in index.entries]
+                texts = [entry["question"] for entry in index.snapshot().entries]
             own = [question(f"{makers[0]} {k}") for k in range(20)]
             assert texts == own, "the index is not that of the process that made it"
     return {"times": flags.times, **counts}
@@ -609,9 +613,12 @@ def label(path: Path, name: str, number: int, count: int) -> None:
             target = AnswersFile(str(path), {})
         for n in range(number, count, 2):
             pair = texts[n], texts[n + 1]
-            assert target.change_answer(*pair, n % 3 == 0, None) == (n % 3 == 0)
+            label = n % 3 == 0
+            changed = target.change_answers([AnswerChange(*pair, label, (None,))])
+            assert changed == (1, [None])
             if n % 4 == number:
-                assert target.change_answer(*pair, None, n % 3 == 0) is None
+                changed = target.change_answers([AnswerChange(*pair, None, (label,))])
+                assert changed == (1, [label])
 
 
 def labellers(flags: argparse.Namespace, folder: Path) -> dict:

@@ -22,7 +22,7 @@ import pyarrow
 from pyarrow import parquet
 from qdrant_client import QdrantClient, models
 
-from siamese.index import QuestionIndex
+from siamese.index import QuestionIndex, weight_of
 from siamese.index.ranking import DEPTH, K1, B, joined_scores
 from siamese.index.stems import words_in
 
@@ -141,7 +141,9 @@ def hybrid(
         words, len(rows), [row for row in rows if row not in worded]
     )
     scores = np.array([worded.get(row, 0.0) for row in rows])
-    order = np.lexsort((-cosines, -joined_scores(cosines, scores, index.vector_weight)))
+    order = np.lexsort(
+        (-cosines, -joined_scores(cosines, scores, weight_of(index.detector)))
+    )
     return [rows[at] for at in order[:k]]
 
 
@@ -157,7 +159,7 @@ def recalls(
     engine: QdrantEngine, index: QuestionIndex, questions: list[str], k: int = 10
 ) -> dict[str, float]:
     """For each kind of search: the share of the index's first k that is in Qdrant's first k."""
-    ids = [entry["id"] for entry in index.entries]
+    ids = [entry["id"] for entry in index.snapshot().entries]
     searches = {
         "vectors": lambda vector, question: first(engine.by_vector(vector, DEPTH), k),
         "words": lambda vector, question: first(
@@ -197,7 +199,7 @@ def main() -> None:
         QuestionIndex.open(flags.index),
         QdrantEngine(flags.parquet, flags.database),
     )
-    vector, entries = index.detector.encode(flags.question), index.entries
+    vector, entries = index.detector.encode(flags.question), index.snapshot().entries
     for row in hybrid(engine, index, vector, flags.question, 10):
         entry, cosine = entries[row], index.vectors[row] @ vector
         print(f"{cosine:.3f}  [{entry['id']}] {entry['question']}")

@@ -205,12 +205,10 @@ def search(options: Search) -> Result:
     siamese search questions.db "How old are you?" -k 3 --json
     siamese search tickets.db "It does not print" --within product=Printer --within language
     """
+    from siamese.index import weight_of
+
     question = options.question
-    if question == "-" or os.path.isfile(question):
-        way = f"siamese match {quote(question)} {quote(options.index)}"
-        raise ArgumentError(
-            f"{question!r} is a file, not the question. For each question of a file: {way}"
-        )
+    _refuse_file(question, options.index)
     _check_words(question)
     if reading.kind_of(options.index) == "index":
         refuse_flags("search", "an index", options, options.index)
@@ -229,9 +227,9 @@ def search(options: Search) -> Result:
             mode=mode,
             within=within,
         )
-        weight = index.vector_weight
+        weight = weight_of(detector)
         # In other languages the weight of the words differs from text to text.
-        languages = index.languages if mode == "hybrid" else None
+        languages = index.facts.languages if mode == "hybrid" else None
         is_one = languages is None or languages.is_english
     unknown = detector.unknown_words(question)
     facts = threshold_facts(detector, options.threshold)
@@ -262,6 +260,15 @@ def _values_of(within: Sequence[str]) -> dict[str, str | None]:
             )
         values[name] = value if mark else None
     return values
+
+
+def _refuse_file(question: str, index: str) -> None:
+    """Refuses a file in the place of a question."""
+    if question == "-" or os.path.isfile(question):
+        way = f"siamese match {quote(question)} {quote(index)}"
+        raise ArgumentError(
+            f"{question!r} is a file, not the question. For each question of a file: {way}"
+        )
 
 
 def _hit_lines(hits: list, measure: str, cut: float, weight: float | None) -> list[str]:
@@ -374,8 +381,8 @@ def _matched_with(other: str, options: Match) -> Matches:
             hits = index.search(
                 new.compared, options.k, mode="vectors", threshold=options.threshold
             )
-        stored = list(index.column_names)
-    names = [*stored, *(name for best in hits for hit in best for name in hit.columns)]
+        entries = index.snapshot().entries
+    names = [name for entry in entries for name in entry["columns"]]
     columns = new.columns or [{}] * len(hits)
     rows = map(Matched, new.ids, new.questions, columns, hits)
     facts = threshold_facts(source.detector, options.threshold)
@@ -397,7 +404,7 @@ def _hits_within(index: Any, new: Any, options: Match) -> list[list[Any]]:
         for question, own in zip(new.questions, columns)
     ]
     names = options.within or ()
-    known = rows_by_key(keys_of(entries, names, index.reading.get("language")))
+    known = rows_by_key(keys_of(entries, names, index.facts.reading.get("language")))
     queries = detector.encode(new.compared)
     read = ReadTexts(detector.encoder.read, new.compared)
     asked_questions = Questions(read, queries)
@@ -436,11 +443,11 @@ def _matched_alone(options: Match) -> Matches:
         shot = index.snapshot()
         entries = shot.entries
         vectors = shot.vectors
-        stored = list(index.column_names)
+        main = index.facts.reading.get("language")
 
     # A question without words is no neighbour, and the nearest of each is itself.
     nearest: dict[int, list[int]] = {}
-    keys = keys_of(entries, options.within or (), index.reading.get("language"))
+    keys = keys_of(entries, options.within or (), main)
     for part in rows_by_key(keys).values():
         worded = part[vectors[part].any(axis=1)]
         places, _ = top_k(vectors[worded], vectors[worded], k + 1)
@@ -459,7 +466,7 @@ def _matched_alone(options: Match) -> Matches:
             found = entries[other]
             hits.append(Hit(found["id"], found["question"], *answer, found["columns"]))
         rows.append(Matched(entry["id"], entry["question"], entry["columns"], hits))
-    names = [*stored, *(name for entry in entries for name in entry["columns"])]
+    names = [name for entry in entries for name in entry["columns"]]
     facts = threshold_facts(detector, options.threshold)
     return Matches(rows, names, facts, source.delimiter)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from siamese.cli.arguments import NOT_CSV
 from siamese.errors import ArgumentError, DataError
+from siamese.groups.answers import AnswerChange, ChangedAnswers, changed_answers
 from siamese.reading.clusters import answer_key, check_answers
 from siamese.reading.pairs import QuestionPairs, read_pairs
 from siamese.reading.report import SKIP
@@ -53,7 +54,7 @@ def naming(path: str) -> Iterator[None]:
 
 
 class AnswersFile:
-    """A file of answers; as of an index, `change_answer` is safe while others change it, too.
+    """A file of answers; as of an index, `change_answers` is safe while others change it, too.
 
     A spreadsheet may have saved the file. ArgumentError where it holds more than
     answers, which would be lost when it is written again.
@@ -93,34 +94,28 @@ class AnswersFile:
             what = f"{self.path} is rewritten with each answer, and would lose what it has: {lines}"
             raise DataError(f"{what}. Correct or delete these rows.")
 
-    def change_answer(
-        self,
-        question1: str,
-        question2: str,
-        is_duplicate: bool | None,
-        before: bool | None,
-    ) -> bool | None:
-        """`QuestionIndex.change_answer`; the answer is on disk when it returns."""
+    def change_answers(self, changes: Sequence[AnswerChange]) -> ChangedAnswers:
+        """`QuestionIndex.change_answers`; the answers are on disk when it returns."""
         # Others wait until the file is closed.
         with open_atomically(self.path, overwrite=True) as file:
-            pairs = self.answers()
-            key = answer_key(question1, question2)
-            others = []
-            answer = None  # the last one to this pair
-            for row in zip(pairs.question1, pairs.question2, pairs.is_duplicate):
-                if answer_key(*row[:2]) == key:
-                    answer = bool(row[2])
-                else:
-                    others.append(row)
-            rows = list(zip(pairs.question1, pairs.question2, pairs.is_duplicate))
-            if answer == before:
-                rows = others
-                if is_duplicate is not None:
-                    rows.append((question1, question2, is_duplicate))
-                    check_answers(QuestionPairs(*map(list, zip(*rows))))
-                answer = is_duplicate
+            rows = _rows_of(self.answers())
+            labels = {answer_key(*row[:2]): bool(row[2]) for row in rows}
+
+            def add(pairs: QuestionPairs, forget: bool) -> int:
+                keys = set(map(answer_key, pairs.question1, pairs.question2))
+                kept = [row for row in rows if answer_key(*row[:2]) not in keys]
+                rows[:] = kept if forget else [*kept, *_rows_of(pairs)]
+                return len(pairs)
+
+            changed = changed_answers(changes, labels.get, add)
+            if rows:
+                check_answers(QuestionPairs(*map(list, zip(*rows))))
             # UTF-8 with its mark is read as UTF-8, whatever --encoding says.
             lines = [HEADER, *((one, two, int(label)) for one, two, label in rows)]
             text = "".join(f"{csv_line(line)}\n" for line in lines)
             file.write(text.encode("utf-8-sig") if rows else b"")
-        return answer
+        return changed
+
+
+def _rows_of(pairs: QuestionPairs) -> list[tuple[str, str, bool]]:
+    return list(zip(pairs.question1, pairs.question2, pairs.is_duplicate.tolist()))

@@ -9,6 +9,7 @@ from typing import Any
 
 from siamese.cli.output import note
 from siamese.errors import DataError
+from siamese.groups.answers import AnswerChange
 from siamese.index.asking import ENOUGH, Answer, shown
 from siamese.index.list_pairs import ListPairs
 from siamese.reading.pairs import QuestionPairs
@@ -77,19 +78,18 @@ class Dialog:
 
     def keep(self, pair: tuple[str, str], is_duplicate: bool) -> None:
         """Stores an answer, if the pair has none by now and it contradicts no other; else skips it."""
+        change = AnswerChange(*pair, is_duplicate, (None,))
         try:
-            stored = self.place.change_answer(*pair, is_duplicate, None)
+            stored = self.place.change_answers([change]).stored
         except DataError as error:
             note(f"Not stored: {error.message}")
             self.skipped.append(pair)
             return
-        if stored == is_duplicate:
+        if stored:
             self.mine.append((*pair, int(is_duplicate)))
-        elif stored is None:
+        else:
             note("Not stored: one of the questions was removed meanwhile.")
             self.skipped.append(pair)
-        else:
-            note(f"Not stored: another person answered {'ny'[stored]} meanwhile.")
 
     def take_back(self) -> None:
         """Takes the last answer of this run back; another person's answer to the pair stays."""
@@ -97,8 +97,10 @@ class Dialog:
             note("There is no answer of this run to take back.")
             return
         *pair, label = self.mine.pop()
-        if self.place.change_answer(*pair, None, bool(label)) is not None:
-            note("Another person has changed that answer meanwhile; it stays.")
+        try:
+            self.place.change_answers([AnswerChange(*pair, None, (bool(label),))])
+        except DataError as error:
+            note(error.message)
 
 
 def _ask(pair: tuple[str, str], heading: tuple[str, str, str]) -> str:

@@ -315,7 +315,7 @@ def _similar_pairs(index: QuestionIndex) -> list[tuple[float, str, str]]:
     """(Cosine, question, question) of the pairs above the threshold by their cosine, the highest first."""
     import numpy as np
 
-    texts = [entry["question"] for entry in index.entries]
+    texts = [entry["question"] for entry in index.snapshot().entries]
     cosines = index.vectors @ index.vectors.T
     one, two = np.triu_indices(len(texts), 1)
     above = np.flatnonzero(cosines[one, two] > index.detector.threshold)

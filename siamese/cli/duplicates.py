@@ -167,7 +167,7 @@ def _pair_table(index: Any, options: Duplicates, delimiter: str) -> Result:
     shot = index.snapshot()
     entries = shot.entries
     detector = shot.detector
-    keys = keys_of(entries, options.within or (), index.reading.get("language"))
+    keys = keys_of(entries, options.within or (), index.facts.reading.get("language"))
     parts = rows_by_key(keys).values()
     found_in = []
     scored: list[ScoredRow] = []
@@ -291,7 +291,7 @@ def _group_table(index: Any, options: Duplicates, delimiter: str) -> Result:
     """The groups of an index, what they are, and where their threshold is a default what lies below."""
     if options.within:
         whole = index.snapshot()
-        main = index.reading.get("language")
+        main = index.facts.reading.get("language")
         keys = keys_of(whole.entries, options.within, main)
         parts = grouped_within(whole, index.answers(), keys, options.threshold)
         shot = together(whole, parts)

@@ -131,7 +131,7 @@ def index_add(options: IndexAdd) -> Facts:
     siamese index add questions.db more.csv
     """
     with reading.open_index(options.index, options.model) as index:
-        built = index.reading
+        built = index.facts.reading
         questions = reading.questions_like(
             index, options.questions, options.read, list(built)
         )
@@ -237,6 +237,8 @@ def index_export(options: IndexExport) -> Facts:
 
     siamese index export questions.db questions.parquet       (id, question, columns, vector; needs pyarrow)
     """
+    from siamese.index.export import export_parquet
+
     output = options.output
     if not output.lower().endswith(".parquet"):
         raise ArgumentError(
@@ -244,7 +246,7 @@ def index_export(options: IndexExport) -> Facts:
         )
     claim(output, options)
     with reading.open_index(options.index, options.model) as index:
-        count = index.export(output, overwrite=options.overwrite)
+        count = export_parquet(index, output, overwrite=options.overwrite)
     return {"output": output, "questions": count}
 
 

@@ -174,7 +174,7 @@ def _on_queries(options: Evaluate) -> Result:
         note(*too_long(source.detector, texts.values()))
         index = source.index()
         asked = {answer for name in known for answer in relevance[name]}
-        stored = {entry["id"] for entry in index.entries}
+        stored = {entry["id"] for entry in index.snapshot().entries}
         for named, ids, path in (
             (set(relevance), set(texts), options.queries),
             (asked, stored, options.index),

@@ -93,9 +93,9 @@ def about_languages(
 
 def about_stems(index: QuestionIndex) -> list[str]:
     """A line where words of another language are found as if they were English."""
-    if index.languages is not None:
+    if index.facts.languages is not None:
         return []
-    texts = [entry["question"] for entry in index.entries[:LOOKED_AT]]
+    texts = [entry["question"] for entry in index.snapshot().entries[:LOOKED_AT]]
     main = list_languages(texts).main
     if main == ENGLISH:
         return []

@@ -70,7 +70,7 @@ def questions_like(
     index: Any, path: str, read: ListReading, names: Sequence[str]
 ) -> QuestionList:
     """The questions of a file for an index, read as its list was where no flag of these names is given."""
-    built = index.reading
+    built = index.facts.reading
     own = {name: built[name] for name in names if name in built} | given(read)
     known = {name: value for name, value in own.items() if name in LIST_FLAGS}
     return question_list(path, replace(read, **known), built.get("repeated"))
@@ -93,7 +93,7 @@ def about_list(
 
 def about_columns(index: Any, questions: QuestionList) -> list[str]:
     """A line where a list is compared by other columns than the questions of an index."""
-    compared = index.reading.get("compared", questions.column)
+    compared = index.facts.reading.get("compared", questions.column)
     if questions.column == compared:
         return []
     return [
@@ -149,7 +149,7 @@ def labelled_pairs(
     if listed:
         texts, notes = _texts_by_id(listed, read)
     elif source is not None and not read.columns and _names_by_id(path, read):
-        entries = source.index().entries
+        entries = source.index().snapshot().entries
         texts = {entry["id"]: entry["question"] for entry in entries}
         notes = [f"{path} names questions of {source.path} by their ids."]
     options = {**row_options(read), "texts": texts, "labels": labels}
@@ -163,7 +163,7 @@ def _texts_by_id(path: str, read: Any) -> tuple[dict[str, str], list[str]]:
         from siamese.index import QuestionIndex
 
         with QuestionIndex.open(path) as index:
-            return {own["id"]: own["question"] for own in index.entries}, []
+            return {own["id"]: own["question"] for own in index.snapshot().entries}, []
     questions = question_list(path, read)
     texts = dict(zip(questions.ids, questions.questions))
     return texts, about_list(path, questions)
@@ -385,14 +385,13 @@ def open_index(path: str, model: str | None, check: CheckOptions | None = None) 
     from siamese.index import QuestionIndex
 
     kind_of_target(path)
-    index = QuestionIndex.open(path, model)
-    if check is not None and given(check):
-        try:
-            index.use_check(with_check_of(index.detector, path, check).check)
-        except SiameseError:
-            index.close()
-            raise
-    return index
+    if check is None or not given(check):
+        return QuestionIndex.open(path, model)
+
+    def asked_check(detector: DuplicateDetector) -> NearMissCheck | None:
+        return with_check_of(detector, path, check).check
+
+    return QuestionIndex.open(path, model, check=asked_check)
 
 
 def build_index(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -40,6 +40,18 @@ class Added(NamedTuple):
     skipped: int  # They were there.
 
 
+class ListFacts(NamedTuple):
+    """What an index keeps of its list beside the questions."""
+
+    # How it was read: the arguments, the repeated lines, the columns that are compared.
+    reading: dict[str, Any]
+    # By whose stems its words are found; None for a file that does not say.
+    languages: ListLanguages | None
+    # Whether `grouped` makes them again, since another near-miss check made them.
+    groups_are_of_another_check: bool
+    moment: object  # another one after each change
+
+
 class Asked(NamedTuple):
     """Questions that are searched for, and how."""
 
@@ -63,6 +75,16 @@ class Found(NamedTuple):
         return Questions(as_read(self.detector, texts, self.reading), vectors)
 
 
+def weight_of(detector: DuplicateDetector) -> float:
+    """The weight of a model's cosine in hybrid search, 0 to 1; words have the rest.
+
+    In few questions of another language than English they have less
+    (`siamese.index.ranking.shares_of_words`).
+    """
+    is_lstm = isinstance(detector.encoder, Lstm)
+    return VECTOR_WEIGHT if is_lstm else ENCODER_VECTOR_WEIGHT
+
+
 class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
     """Questions encoded once and searched many times, in memory or in a file; threads may share it.
 
@@ -73,6 +95,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
     text.
     """
 
+    path: str | None = None  # of its file; None in memory
     _model: DuplicateDetector  # as it was given, see `detector`
 
     def __repr__(self) -> str:
@@ -157,15 +180,28 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
         cls,
         path: str | os.PathLike,
         detector: DuplicateDetector | str | os.PathLike | None = None,
+        *,
+        check: Callable[[DuplicateDetector], NearMissCheck | None] | None = None,
     ) -> QuestionIndex:
         """Opens the file of an index; CheckpointError: missing, damaged, or made by another model.
 
-        `detector` is its model, or the path of that; the model that the file names
-        where None.
+        Args:
+          path: the file.
+          detector: its model, or the path of that; the model that the file names where None.
+          check: tells for the model another near-miss check to judge by, or None to judge by none. The file
+            keeps the check that it was built with until `set_threshold`, whose threshold is of the check
+            that is used then. Groups of another check are made again by `grouped`.
         """
         from siamese.index.stored import FileIndex
 
-        return FileIndex.opened(path, detector)
+        index = FileIndex.opened(path, detector)
+        if check is not None:
+            try:
+                index.use_check(check(index.detector))
+            except BaseException:
+                index.close()
+                raise
+        return index
 
     # ---- Changing ----
 
@@ -207,15 +243,6 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
     def _remove(self, ids: set[str]) -> None: ...
 
     @abstractmethod
-    def use_check(self, check: NearMissCheck | None) -> None:
-        """Judges by another near-miss check from now on, or by none.
-
-        A file keeps the check that it was built with until `set_threshold`, whose
-        threshold is of the check that is used then. Groups of another check are made
-        again by `grouped`.
-        """
-
-    @abstractmethod
     def set_threshold(self, fit: Mapping[str, Any]) -> None:
         """Keeps a threshold and a calibration of the index's own; {} brings back those of the model.
 
@@ -227,33 +254,13 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
 
     @property
     @abstractmethod
-    def groups_are_of_another_check(self) -> bool:
-        """Whether there are groups of another near-miss check, which `grouped` makes again."""
-
-    @property
-    @abstractmethod
     def detector(self) -> DuplicateDetector:
         """The model, with the threshold and calibration that the index has now."""
 
     @property
     @abstractmethod
-    def reading(self) -> dict[str, Any]:
-        """How its list was read: the flags, the repeated lines, and the columns that are compared."""
-
-    @property
-    @abstractmethod
-    def languages(self) -> ListLanguages | None:
-        """The languages by whose stems its words are found; None for a file that does not say."""
-
-    @property
-    def vector_weight(self) -> float:
-        """The weight of the cosine in hybrid search, 0 to 1; words have the rest.
-
-        In few questions of another language than English they have less
-        (`siamese.index.ranking.shares_of_words`).
-        """
-        is_lstm = isinstance(self._model.encoder, Lstm)
-        return VECTOR_WEIGHT if is_lstm else ENCODER_VECTOR_WEIGHT
+    def facts(self) -> ListFacts:
+        """How its list was read, its languages, and how it has changed."""
 
     @property
     @abstractmethod
@@ -262,16 +269,6 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
 
         They are the same array until a question changes.
         """
-
-    @property
-    def entries(self) -> list[dict[str, Any]]:
-        """Each question as a dict: id, question, columns. It reads all of them."""
-        return self.snapshot().entries
-
-    @property
-    @abstractmethod
-    def column_names(self) -> list[str]:
-        """The names of the columns that questions have, in the order in which they appear."""
 
     def snapshot(self) -> Snapshot:
         """The questions, vectors and model of one moment, without groups."""
@@ -313,27 +310,13 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
         """
 
     @abstractmethod
-    def change_answer(
-        self,
-        question1: str,
-        question2: str,
-        is_duplicate: bool | None,
-        before: bool | None,
-    ) -> bool | None:
-        """Changes the answer to one pair if it still is `before`; returns the answer at the end.
-
-        None stands for no answer. So two people who answer at once never replace, or
-        take back, each other's answer: another value than `is_duplicate` comes back.
-        Errors are those of `add_answers`.
-        """
-
-    @abstractmethod
     def change_answers(self, changes: Sequence[AnswerChange]) -> ChangedAnswers:
         """Changes the answers to several pairs, all of them or none; returns the former ones.
 
-        DataError where a pair has an answer that its change may not replace, and where
-        the answers contradict each other then. A pair of which the index lacks a
-        question is left out.
+        So two people who answer at once never replace, or take back, each other's
+        answers: DataError where a pair has an answer that its change may not replace,
+        and where the answers contradict each other then. A pair of which the index
+        lacks a question is left out.
         """
 
     @abstractmethod
@@ -360,7 +343,8 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
           mode: order by cosine ('vectors'), by BM25, of what shares a word's stem ('words'), or by both
             (`siamese.index.ranking.joined_scores`). A hit's figures stay what they are.
           threshold: score above which `Hit.is_duplicate` is True; the index's own where None.
-          vector_weight: the weight of the cosine in hybrid search; the property's where None.
+          vector_weight: the weight of the cosine in hybrid search, 0 to 1; words have the rest. `weight_of`
+            the model where None.
           within: columns and their values: only questions with all of these are searched, as if they were
             a list of their own. An empty cell is "". "language" is told by the texts where no column has
             that name; its values are those of `siamese.text.language.LANGUAGES`, or None for the language
@@ -372,7 +356,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
         """
         k = whole_number(k, "k", 1)
         one_of(mode, "mode", MODES)
-        weight = self.vector_weight if vector_weight is None else vector_weight
+        weight = weight_of(self._model) if vector_weight is None else vector_weight
         weight = as_number(weight, "vector_weight", 0, 1)
         is_one = isinstance(questions, str)
         texts = [questions] if is_one else text_list(questions, "search")
@@ -428,21 +412,3 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
         from siamese.index.parts import Parts
 
         return Parts()
-
-    @property
-    @abstractmethod
-    def moment(self) -> object:
-        """An object that is another one after each change."""
-
-    def export(self, path: str | os.PathLike, *, overwrite: bool = False) -> int:
-        """Writes the questions as a Parquet file, for engines beyond one machine; returns how many.
-
-        Its columns: ``id`` and ``question`` (text), the columns that the questions have
-        (text; of a taken name with ``column_`` before it) and ``vector`` (a list of d
-        float32). It needs pyarrow. ArgumentError for a file that is there without
-        `overwrite`, that is the index itself, or that cannot be written.
-        """
-        from siamese.index.export import export_parquet
-
-        shot = self.snapshot()
-        return export_parquet(path, shot.entries, shot.vectors, overwrite)

@@ -6,21 +6,33 @@ import json
 import os
 from typing import Any
 
-import numpy as np
-
 from siamese.encoders.protocol import valid_unicode
 from siamese.errors import ArgumentError
 from siamese.groups.grouping import table_names
+from siamese.index import QuestionIndex
 from siamese.system.files import open_atomically
 
 
 def export_parquet(
-    path: str | os.PathLike, entries: list[dict], vectors: np.ndarray, overwrite: bool
+    index: QuestionIndex, path: str | os.PathLike, *, overwrite: bool = False
 ) -> int:
-    """`QuestionIndex.export`."""
+    """Writes the questions of an index as a Parquet file, for engines beyond one machine; returns how many.
+
+    Its columns: ``id`` and ``question`` (text), the columns that the questions have
+    (text; of a taken name with ``column_`` before it) and ``vector`` (a list of d
+    float32). It needs pyarrow. ArgumentError for a file that is there without
+    `overwrite`, that is the index itself, or that cannot be written.
+    """
     import pyarrow
     from pyarrow import parquet
 
+    own = index.path
+    is_there = os.path.exists(path) and own is not None and os.path.exists(own)
+    if is_there and os.path.samefile(own, path):
+        raise ArgumentError(f"{path} is the index itself. Name another output.")
+    shot = index.snapshot()
+    entries = shot.entries
+    vectors = shot.vectors
     texts = {name: [entry[name] for entry in entries] for name in ("id", "question")}
     others = (name for entry in entries for name in entry["columns"])
     for name, shown in table_names([*texts, "vector"], others).items():

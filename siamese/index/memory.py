@@ -28,7 +28,7 @@ from siamese.groups.grouping import (
     linked_labels,
 )
 from siamese.groups.local import local_means
-from siamese.index import Added, Asked, Found, QuestionIndex
+from siamese.index import Added, Asked, Found, ListFacts, QuestionIndex
 from siamese.index.incoming import (
     Changes,
     Incoming,
@@ -49,7 +49,6 @@ from siamese.index.ranking import (
 from siamese.index.stems import UNSURE, asked_stems, stems_of
 from siamese.model.decision import Questions
 from siamese.model.detector import DuplicateDetector
-from siamese.model.near_misses import NearMissCheck
 from siamese.reading.clusters import answer_key
 from siamese.reading.pairs import QuestionPairs
 from siamese.reading.tables import json_value
@@ -264,15 +263,6 @@ class ListIndex(QuestionIndex):
                 )
             self._now = now.without(gone).without_lost_answers()
 
-    def use_check(self, check: NearMissCheck | None) -> None:
-        """`QuestionIndex.use_check`."""
-        with self._changing:
-            self._model = self._model.with_check(check)
-            detector = self._now.detector.with_check(check)
-            self._now = replace(
-                self._now, detector=detector, labels=None, grouping=None
-            )
-
     def set_threshold(self, fit: Mapping[str, Any]) -> None:
         """`QuestionIndex.set_threshold`."""
         fit = json_value(fit)
@@ -285,30 +275,21 @@ class ListIndex(QuestionIndex):
     # ---- What it is ----
 
     @property
-    def groups_are_of_another_check(self) -> bool:
-        """`QuestionIndex.groups_are_of_another_check`."""
-        return False
-
-    @property
     def detector(self) -> DuplicateDetector:
         """`QuestionIndex.detector`."""
         return self._now.detector
 
     @property
-    def reading(self) -> dict[str, Any]:
-        """`QuestionIndex.reading`."""
-        return copy.deepcopy(self._reading)
+    def facts(self) -> ListFacts:
+        """`QuestionIndex.facts`."""
+        now = self._now
+        languages = self._words.languages_of(now.entries)
+        return ListFacts(copy.deepcopy(self._reading), languages, False, now)
 
     @property
     def vectors(self) -> np.ndarray:
         """`QuestionIndex.vectors`."""
         return self._now.vectors
-
-    @property
-    def column_names(self) -> list[str]:
-        """`QuestionIndex.column_names`."""
-        names = (name for entry in self._now.entries for name in entry["columns"])
-        return list(dict.fromkeys(names))
 
     def _snapshot(self) -> Snapshot:
         return replace(self._now, labels=None, grouping=None).snapshot()
@@ -346,23 +327,6 @@ class ListIndex(QuestionIndex):
             self._now = replace(now, answers=answers)
         return len(known)
 
-    def change_answer(
-        self,
-        question1: str,
-        question2: str,
-        is_duplicate: bool | None,
-        before: bool | None,
-    ) -> bool | None:
-        """`QuestionIndex.change_answer`."""
-        with self._changing:
-            answer = self._now.answers.get(answer_key(question1, question2))
-            if answer != before or answer == is_duplicate:
-                return answer
-            forget = is_duplicate is None
-            label = bool(before if forget else is_duplicate)
-            pair = QuestionPairs([question1], [question2], [label])
-            return is_duplicate if self.add_answers(pair, forget=forget) else None
-
     def change_answers(self, changes: Sequence[AnswerChange]) -> ChangedAnswers:
         """`QuestionIndex.change_answers`."""
         with self._changing:
@@ -381,18 +345,7 @@ class ListIndex(QuestionIndex):
         """`QuestionIndex.answers`."""
         return self._now.pairs()
 
-    @property
-    def languages(self) -> ListLanguages:
-        """`QuestionIndex.languages`."""
-        self._words.counts(self._now.entries)
-        return self._words.languages
-
     # ---- Asking ----
-
-    @property
-    def moment(self) -> Moment:
-        """`QuestionIndex.moment`."""
-        return self._now
 
     def _found(self, asked: Asked) -> Found:
         now = self._now
@@ -441,13 +394,22 @@ class Words:
         """The languages of the list; English before it is known."""
         return self._languages or list_languages([])
 
+    def languages_of(self, entries: list[dict[str, Any]]) -> ListLanguages:
+        """The languages of a list, or of the one that came first."""
+        with self._lock:
+            self._set_languages([entry["question"] for entry in entries])
+            return self.languages
+
+    def _set_languages(self, texts: list[str]) -> None:
+        if texts and self._languages is None:
+            self._languages = list_languages(texts, self._main)
+
     def counts(self, entries: list[dict[str, Any]]) -> WordCounts:
         """The words of the questions of a list; the same list is counted once."""
         with self._lock:
             if self._counted is None or self._counted[0] is not entries:
                 texts = [entry["question"] for entry in entries]
-                if texts and self._languages is None:
-                    self._languages = list_languages(texts, self._main)
+                self._set_languages(texts)
                 self._read(texts)
                 rows = [self._stems[text][0] for text in texts]
                 lengths = np.array(list(map(len, rows)), np.int64)

@@ -40,11 +40,12 @@ class Parts:
     ) -> list[QuestionIndex]:
         """The part of an index in which each question is looked for."""
         names = tuple(within)
-        moment = index.moment
+        facts = index.facts
+        moment = facts.moment
         with self._lock:
             if self._shot is None or self._moment is not moment:
                 self._forget(moment, index.snapshot())
-            reading = index.reading
+            reading = facts.reading
             main = reading.get("language")
             if names not in self._rows:
                 keys = keys_of(self._shot.entries, names, main)

@@ -17,7 +17,14 @@ from siamese.encoders.tree import tree_of
 from siamese.errors import ArgumentError, CheckpointError, SiameseError
 from siamese.groups.answers import AnswerChange, ChangedAnswers
 from siamese.groups.grouping import Grouping, Snapshot, check_of, linked_labels
-from siamese.index import Added, Asked, Found, QuestionIndex, stored_groups
+from siamese.index import (
+    Added,
+    Asked,
+    Found,
+    ListFacts,
+    QuestionIndex,
+    stored_groups,
+)
 from siamese.index import rows as rows_of
 from siamese.index.file import (
     REMAKE,
@@ -39,7 +46,7 @@ from siamese.model.near_misses import NearMissCheck
 from siamese.reading.pairs import QuestionPairs
 from siamese.reading.tables import json_value
 from siamese.system.files import refuse_existing
-from siamese.text.language import ListLanguages, list_languages
+from siamese.text.language import list_languages
 
 
 class View(NamedTuple):
@@ -74,6 +81,7 @@ class FileIndex(QuestionIndex):
         """For `made` and `opened`: an open file, its model, and what was read of it."""
         self._model = detector
         self._file = file
+        self.path = str(file.path)
         self._view = view
         self._has_own_check = False  # that of `use_check`, which the model has then
         with self._moment():
@@ -137,14 +145,6 @@ class FileIndex(QuestionIndex):
             detector = loading.result()
             return cls(detector, file, View(opened, token, {}, detector, state))
 
-    @property
-    @steady
-    def languages(self) -> ListLanguages | None:
-        """`QuestionIndex.languages`."""
-        with self._moment() as (_, view):
-            is_known = bool(view.facts.get("languages"))
-            return rows_of.languages_of(view.facts) if is_known else None
-
     # ---- Changing ----
 
     @steady
@@ -186,7 +186,7 @@ class FileIndex(QuestionIndex):
             stored_groups.forget_removed(db)
 
     def use_check(self, check: NearMissCheck | None) -> None:
-        """`QuestionIndex.use_check`."""
+        """Judges by another near-miss check from now on, or by none: see `QuestionIndex.open`."""
         self._model = self._model.with_check(check)
         self._has_own_check = True
         with self._file.lock:
@@ -203,14 +203,6 @@ class FileIndex(QuestionIndex):
 
     @property
     @steady
-    def groups_are_of_another_check(self) -> bool:
-        """`QuestionIndex.groups_are_of_another_check`."""
-        with self._moment() as (_, view):
-            stored = view.facts.get("grouping")
-            return bool(stored) and stored["check"] != check_of(view.detector)
-
-    @property
-    @steady
     def detector(self) -> DuplicateDetector:
         """`QuestionIndex.detector`."""
         with self._moment() as (_, view):
@@ -218,10 +210,15 @@ class FileIndex(QuestionIndex):
 
     @property
     @steady
-    def reading(self) -> dict[str, Any]:
-        """`QuestionIndex.reading`."""
+    def facts(self) -> ListFacts:
+        """`QuestionIndex.facts`."""
         with self._moment() as (_, view):
-            return copy.deepcopy(view.facts["reading"])
+            facts = view.facts
+            languages = rows_of.languages_of(facts) if facts.get("languages") else None
+            stored = facts.get("grouping")
+            are_of_another = bool(stored) and stored["check"] != check_of(view.detector)
+            reading = copy.deepcopy(facts["reading"])
+            return ListFacts(reading, languages, are_of_another, view)
 
     @property
     @steady
@@ -229,14 +226,6 @@ class FileIndex(QuestionIndex):
         """`QuestionIndex.vectors`."""
         with self._moment() as (_, view):
             return view.state.vectors
-
-    @property
-    @steady
-    def column_names(self) -> list[str]:
-        """`QuestionIndex.column_names`."""
-        query = "select distinct key from question, json_each(question.columns)"
-        with self._moment() as (db, _):
-            return [name for (name,) in db.execute(query)]
 
     @steady
     def _snapshot(self) -> Snapshot:
@@ -283,19 +272,6 @@ class FileIndex(QuestionIndex):
             return stored_groups.add_answers(db, pairs, forget)
 
     @steady
-    def change_answer(
-        self,
-        question1: str,
-        question2: str,
-        is_duplicate: bool | None,
-        before: bool | None,
-    ) -> bool | None:
-        """`QuestionIndex.change_answer`."""
-        with self._moment(change=True) as (db, _):
-            pair = (question1, question2)
-            return stored_groups.change_answer(db, pair, is_duplicate, before)
-
-    @steady
     def change_answers(self, changes: Sequence[AnswerChange]) -> ChangedAnswers:
         """`QuestionIndex.change_answers`."""
         with self._moment(change=True) as (db, _):
@@ -308,13 +284,6 @@ class FileIndex(QuestionIndex):
             return stored_groups.answers_of(db)
 
     # ---- Asking ----
-
-    @property
-    @steady
-    def moment(self) -> View:
-        """`QuestionIndex.moment`."""
-        with self._moment() as (_, view):
-            return view
 
     @steady
     def _found(self, asked: Asked) -> Found:
@@ -353,13 +322,6 @@ class FileIndex(QuestionIndex):
             words = [asked_stems(text, languages) for text in asked.texts]
         texts = as_compared(asked.texts, None, facts["reading"])
         return self._model.encode(texts), words
-
-    def export(self, path: str | os.PathLike, *, overwrite: bool = False) -> int:
-        """`QuestionIndex.export`."""
-        own = self._file.path
-        if all(map(os.path.exists, (own, path))) and os.path.samefile(own, path):
-            raise ArgumentError(f"{path} is the index itself. Name another output.")
-        return super().export(path, overwrite=overwrite)
 
     # ---- The file ----
 

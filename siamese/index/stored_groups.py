@@ -270,24 +270,6 @@ def add_answers(db: sqlite3.Connection, pairs: Any, forget: bool) -> int:
     return len(places)
 
 
-def change_answer(
-    db: sqlite3.Connection,
-    pair: tuple[str, str],
-    is_duplicate: bool | None,
-    before: bool | None,
-) -> bool | None:
-    """`QuestionIndex.change_answer`."""
-    query = "select is_duplicate from answer where (one, two) = (?, ?)"
-    row = db.execute(query, answer_key(*pair)).fetchone()
-    now = None if row is None else bool(row[0])
-    if now != before or now == is_duplicate:
-        return now
-    forget = is_duplicate is None
-    label = bool(before if is_duplicate is None else is_duplicate)
-    stored = add_answers(db, QuestionPairs([pair[0]], [pair[1]], [label]), forget)
-    return is_duplicate if stored else None
-
-
 def change_answers(
     db: sqlite3.Connection, changes: Sequence[AnswerChange]
 ) -> ChangedAnswers:

@@ -50,8 +50,7 @@ def find_duplicates(
         columns, or the path of a file; see `read_questions` for what is read.
       column: the column with the questions, as `read_questions` takes it; found by its name where None.
       id_column: the column with the ids; found by its name where None, else the numbers of the rows.
-      threshold: groups are joined where their mean cosine is above it; the model's own where None, which is
-        0.80 for an encoder without labels.
+      threshold: groups are joined where their mean cosine is above it; the model's own where None.
       keep: the question of each group to keep: 'central', 'first', 'longest', 'COLUMN=min' or 'COLUMN=max'.
       model: a detector, the path of a saved one, or an encoder's name.
 

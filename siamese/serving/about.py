@@ -42,7 +42,7 @@ LONGEST_VALUE = 60  # characters
 def about(index: QuestionIndex, read_only: bool) -> dict[str, Any]:
     """The size of an index, its threshold, and how its hits are shown."""
     detector = index.detector
-    languages = index.languages
+    languages = index.facts.languages
     is_fitted = detector.threshold_from != "default"
     return {
         "version": __version__,
@@ -78,7 +78,7 @@ class Examples:
 
     def now(self) -> dict[str, Any]:
         """Questions of the index as it is now, and the values of columns."""
-        moment = self.index.moment
+        moment = self.index.facts.moment
         if self.moment is None or self.moment is not moment:
             shot = self.index.snapshot()
             entries = shot.entries
@@ -92,7 +92,7 @@ class Examples:
 
 def joined_columns(index: QuestionIndex) -> list[str]:
     """The columns that make a question, where the index says so."""
-    compared = index.reading.get("compared")
+    compared = index.facts.reading.get("compared")
     return read_spec(compared).columns if compared else []
 
 

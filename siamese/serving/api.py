@@ -187,7 +187,7 @@ def _with_languages(
     index: QuestionIndex, results: list[list[Hit]]
 ) -> list[list[dict[str, Any]]]:
     """Hits as JSON values, with the language of each that is not in the main one of the list."""
-    languages = index.languages
+    languages = index.facts.languages
     named: list[list[dict[str, Any]]] = []
     for hits in results:
         codes = [""] * len(hits)

@@ -98,7 +98,7 @@ def test_the_main_language_can_be_said(run):
         build = ["index", "build", "list.txt", "--model", "use", "--output", "x.db"]
         assert run(*build, "--overwrite", *flags)[0] == 0
         with QuestionIndex.open("x.db") as index:
-            mains[flags[1]] = index.languages.main
+            mains[flags[1]] = index.facts.languages.main
     assert mains == {"de": "de", "nl": "nl"}
     code, _, err = run("search", "list.txt", "Hotel?", "--language", "xx")
     assert code == 2 and "'xx' is none of en, ar, de" in err

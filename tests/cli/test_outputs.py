@@ -16,6 +16,7 @@ from small_models import WORDS, make_detector, random_questions, write_trax_weig
 
 from siamese import DuplicateDetector, QuestionIndex
 from siamese.errors import ArgumentError, SiameseError
+from siamese.index.export import export_parquet
 from siamese.system import files as atomic
 
 # A command that stops once, after a function of it has returned, until a line comes
@@ -197,7 +198,7 @@ def test_what_was_added_to_the_first_index_stays(folder, stopped):
         assert code == 2 and "already" in messages
         assert index.search("rice rice rice", 1)[0].id == "mine"
     with QuestionIndex.open(folder / "new.db") as index:
-        assert index.entries[-1]["id"] == "mine"
+        assert index.snapshot().entries[-1]["id"] == "mine"
 
 
 def test_an_index_whose_maker_fails_while_another_waits_is_made_by_the_other(
@@ -224,9 +225,9 @@ WRITERS = {
     "index": lambda path, **options: QuestionIndex.build(
         make_detector(), ["how far"], path=path, **options
     ).close(),
-    "parquet": lambda path, **options: QuestionIndex.build(
-        make_detector(), ["how far"]
-    ).export(path, **options),
+    "parquet": lambda path, **options: export_parquet(
+        QuestionIndex.build(make_detector(), ["how far"]), path, **options
+    ),
 }
 
 
@@ -260,7 +261,7 @@ def test_an_index_is_never_exported_onto_itself(tmp_path, linked):
     with QuestionIndex.build(detector, ["how far"], path=path) as index:
         target.symlink_to(path)
         with pytest.raises(ArgumentError):
-            index.export(target if linked else path, overwrite=True)
+            export_parquet(index, target if linked else path, overwrite=True)
         assert index.add(["how far is it"]).added == 1
     with QuestionIndex.open(path, detector) as index:
         assert len(index) == 2

@@ -574,7 +574,7 @@ def test_an_index_is_added_to_from_the_columns_that_it_was_built_of(run, refused
     facts = json.loads(run("index", "add", "a.db", "b.csv", "--json")[1])
     assert (facts["added"], facts["replaced"], facts["skipped"]) == (1, 1, 0)
     with QuestionIndex.open(Path("a.db")) as index:
-        entries = {entry["id"]: entry["question"] for entry in index.entries}
+        entries = {entry["id"]: entry["question"] for entry in index.snapshot().entries}
     assert entries == {"A1": "x how far", "A2": "y how are you", "A3": "z rice"}
     refused(
         ["index", "add", "a.db", "b.csv", "--column", "text"],
@@ -615,7 +615,8 @@ def test_what_a_list_repeats_is_left_out_of_additions_and_queries(run, body):
     assert run("index", "add", "a.db", "b.csv")[0] == 0
     with QuestionIndex.open(Path("a.db")) as index:
         assert (
-            index.entries[-1]["question"] == "how old I know.\nread aloud by my phone"
+            index.snapshot().entries[-1]["question"]
+            == "how old I know.\nread aloud by my phone"
         )
         vector = index.detector.encode("how old. I know.")
         assert index.vectors[-1] == pytest.approx(vector, abs=1e-6)
@@ -638,7 +639,7 @@ def test_what_a_list_repeats_is_compared_on_request(run):
     ]
     assert "phone" not in run(*build)[2]
     with QuestionIndex.open(Path("a.db")) as index:
-        texts = [entry["question"] for entry in index.entries]
+        texts = [entry["question"] for entry in index.snapshot().entries]
         assert index.vectors == pytest.approx(index.detector.encode(texts), abs=1e-6)
 
 

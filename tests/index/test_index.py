@@ -20,6 +20,7 @@ from benchmarks import faults
 from siamese import QuestionPairs
 from siamese.encoders.joined import Head, Joined
 from siamese.errors import ArgumentError, CheckpointError, DataError, SiameseError
+from siamese.groups.answers import AnswerChange
 from siamese.groups.grouping import duplicate_groups, groups_of
 from siamese.groups.linkage import average_linkage
 from siamese.groups.local import local_means
@@ -43,11 +44,11 @@ def path(detector, tmp_path):
 
 
 def contents(index):
-    return {entry["id"]: entry["question"] for entry in index.entries}
+    return {entry["id"]: entry["question"] for entry in index.snapshot().entries}
 
 
 def ids_of(index, *args, **options):
-    entries = index.entries
+    entries = index.snapshot().entries
     groups = index.grouped(*args, **options).groups
     return {frozenset(entries[m.row]["id"] for m in group) for group in groups}
 
@@ -61,7 +62,7 @@ def test_empty_index_finds_nothing(detector, tmp_path, in_memory):
         [],
         [],
     ]
-    assert len(index) == 0 and index.entries == index.grouped().groups == []
+    assert len(index) == 0 and index.snapshot().entries == index.grouped().groups == []
     assert index.add([]) == index.add([], ids=[], columns=[]) == ([], 0, 0, 0)
     index.add(["how far"])
     assert index.search("how far")[0].similarity == pytest.approx(1, abs=1e-6)
@@ -168,9 +169,11 @@ def test_additions_without_ids_get_free_numbers(detector, tmp_path, name, in_mem
     with QuestionIndex.build(detector, ["how far"], ids=[stored], path=path) as index:
         for text in ("rice", "cook", "best way"):
             assert index.add(text).added == 1
-        index.add(["age", "old"], ids=[str(2 + int(index.entries[-1]["id"])), "x"])
+        index.add(
+            ["age", "old"], ids=[str(2 + int(index.snapshot().entries[-1]["id"])), "x"]
+        )
         index.add(["what is", "the way", "learn"])
-        ids = [entry["id"] for entry in index.entries]
+        ids = [entry["id"] for entry in index.snapshot().entries]
         assert len({*ids}) == len(ids) == 9
         index.remove(ids[1:])
         assert not {*index.add(["rice", "cook"]).ids} & {*ids}
@@ -222,15 +225,15 @@ def test_what_an_index_returns_is_the_caller_s_own(detector):
     index = QuestionIndex.build(
         detector, ["how far", "rice"], columns=[{"n": [1]}] * 2, reading=reading
     )
-    index.reading["repeated"]["lines"].clear()
-    index.entries[0]["columns"]["n"].append(2)
-    index.entries.clear()
+    index.facts.reading["repeated"]["lines"].clear()
+    index.snapshot().entries[0]["columns"]["n"].append(2)
+    index.snapshot().entries.clear()
     index.search("rice")[0].columns["n"].append(3)
     index.snapshot().entries.clear()
     index.grouped(-0.9).groups.clear()
     index.answers().question1.append("rice")
-    assert index.reading == reading and len(index.answers()) == 0
-    assert index.entries == [
+    assert index.facts.reading == reading and len(index.answers()) == 0
+    assert index.snapshot().entries == [
         {"id": str(n), "question": text, "columns": {"n": [1]}}
         for n, text in enumerate(["how far", "rice"])
     ]
@@ -242,7 +245,7 @@ def test_two_that_number_the_questions_of_one_index(detector, path):
     one.add("rice", ids=["9" * 17])
     for index, text in zip([one, two] * 3, random_questions(6)):
         index.add(text)
-    ids = [entry["id"] for entry in one.entries]
+    ids = [entry["id"] for entry in one.snapshot().entries]
     assert len({*ids}) == len(ids) == len(two)
 
 
@@ -330,7 +333,7 @@ def some_change(dice, step, ids):
         lambda index: index.remove(gone),
         lambda index: index.add_answers(pairs),
         lambda index: index.add_answers(pairs, forget=True),
-        lambda index: index.change_answer(*pair, label, None),
+        lambda index: index.change_answers([AnswerChange(*pair, label, (None,))]),
         lambda index: index.set_threshold(FIT | {"threshold": 0.9 + step / 1000}),
         lambda index: index.grouped(0.97, regroup=True).groups,
         lambda index: index.grouped(0.5).groups,
@@ -352,11 +355,10 @@ def test_a_list_in_memory_answers_as_a_file_does(detector, tmp_path):
     listed = QuestionIndex.build(detector, questions)
     with QuestionIndex.build(detector, questions, path=tmp_path / "i") as stored:
         for step in range(80):
-            ids = [entry["id"] for entry in stored.entries]
+            ids = [entry["id"] for entry in stored.snapshot().entries]
             change = some_change(dice, step, ids)
             assert outcome(change, listed) == outcome(change, stored)
-            assert listed.entries == stored.entries
-            assert listed.column_names == stored.column_names
+            assert listed.snapshot().entries == stored.snapshot().entries
             assert fit_of(listed.detector) == fit_of(stored.detector)
             assert ids_of(listed) == ids_of(stored)
             one, two = listed.answers(), stored.answers()
@@ -519,13 +521,20 @@ def test_an_answer_holds_for_every_question_of_its_text(detector, tmp_path, in_m
 def test_an_answer_is_changed_only_from_the_one_that_is_known(detector, path):
     with QuestionIndex.open(path, detector) as index:
         index.add(["how old"])
-        change = lambda *answers: index.change_answer("how far", "How old", *answers)  # noqa: E731
-        assert change(True, None) is True
-        assert change(False, None) is True and change(None, False) is True
+
+        def change(label, *replaces, other="How old"):
+            change = AnswerChange("how far", other, label, replaces)
+            return index.change_answers([change])
+
+        assert change(True, None) == (1, [None])
+        for label, before in ((False, None), (None, False)):
+            with pytest.raises(DataError):
+                change(label, before)
         assert index.answers().is_duplicate.tolist() == [True]
-        assert change(False, True) is False and change(None, False) is None
+        assert change(False, True) == (1, [True])
+        assert change(None, False) == (1, [False])
         assert len(index.answers()) == 0
-        assert index.change_answer("how far", "not there", True, None) is None
+        assert change(True, None, other="not there") == (0, [None])
 
 
 def test_the_model_is_found_again_after_both_moved(detector, tmp_path):
@@ -753,7 +762,10 @@ def test_groups_questions_and_vectors_are_of_one_moment_while_others_write(
     done.result()
     assert len(sizes) > 1
     assert (
-        {len(index)} == {len(index.entries)} == {len(index.snapshot().vectors)} == {85}
+        {len(index)}
+        == {len(index.snapshot().entries)}
+        == {len(index.snapshot().vectors)}
+        == {85}
     )
 
 

@@ -11,6 +11,7 @@ from small_models import make_detector, random_questions
 
 from siamese import QuestionPairs
 from siamese.errors import CheckpointError, SiameseError
+from siamese.groups.answers import AnswerChange
 from siamese.index import QuestionIndex
 
 TEXTS = [f"{text} {n}" for n, text in enumerate(random_questions(40))]
@@ -99,14 +100,19 @@ def edits():
 USES = (
     lambda index: index.search(["how far", "rice"], k=50),
     lambda index: index.search("rice", mode="words"),
-    lambda index: (index.entries, index.reading, index.detector.threshold, len(index)),
+    lambda index: (
+        index.snapshot().entries,
+        index.facts.reading,
+        index.detector.threshold,
+        len(index),
+    ),
     lambda index: index.grouped(),
     lambda index: index.answers(),
     lambda index: index.add("how old is cook"),
     lambda index: index.add(["best rice"], ids=["7"], columns=[{"z": 1}]),
     lambda index: index.remove(["3"]),
     lambda index: index.add_answers(QuestionPairs([TEXTS[5]], [TEXTS[6]], [1])),
-    lambda index: index.change_answer(TEXTS[0], TEXTS[1], None, True),
+    lambda index: index.change_answers([AnswerChange(*TEXTS[:2], None, (True,))]),
     lambda index: index.grouped(regroup=True),
     lambda index: index.set_threshold({"threshold": 0.4, "calibration": None}),
 )

@@ -45,7 +45,7 @@ def texts_of(path, detector):
 
 
 def texts_in(index):
-    return [entry["question"] for entry in index.entries]
+    return [entry["question"] for entry in index.snapshot().entries]
 
 
 def is_whole(path):

@@ -30,7 +30,7 @@ def index(request, detector, tmp_path):
 
 def alone(index, detector, values):
     """An index of the questions that have one of some values."""
-    own = [e for e in index.entries if e["columns"].get("topic") in values]
+    own = [e for e in index.snapshot().entries if e["columns"].get("topic") in values]
     texts, ids, columns = zip(*((e["question"], e["id"], e["columns"]) for e in own))
     return QuestionIndex.build(detector, texts, ids=ids, columns=columns)
 
@@ -64,7 +64,9 @@ def test_changes_are_followed(index, detector):
     assert check() >= {*added.ids}
     index.remove([min(before)])
     assert min(before) not in check()
-    entry = next(e for e in index.entries if e["columns"].get("topic") == " rice ")
+    entry = next(
+        e for e in index.snapshot().entries if e["columns"].get("topic") == " rice "
+    )
     index.add([entry["question"]], ids=[entry["id"]], columns=[{"topic": 7}])
     check()
     index.set_threshold({"threshold": -1.0, "calibration": None})

@@ -18,7 +18,7 @@ from siamese.groups import linkage
 from siamese.groups.grouping import duplicate_groups, join_groups
 from siamese.groups.linkage import average_linkage, strongest_pairs
 from siamese.groups.local import COPY, NEAREST, list_weight, local_means
-from siamese.index import QuestionIndex
+from siamese.index import QuestionIndex, weight_of
 from siamese.model.decision import Rule
 from siamese.model.match import match_questions
 from siamese.nn.nearest import TILE, best_rows, cosines_with, top_k
@@ -111,8 +111,8 @@ def test_hybrid_is_the_weighted_sum_of_both_over_the_union(make, weight, tmp_pat
     index.add("zanzibars how")  # "zanzibar" in another form
     index.remove([405, 17])
     loaded = QuestionIndex.open(tmp_path / "i", detector)
-    assert index.vector_weight == loaded.vector_weight == weight
-    texts = {entry["id"]: entry["question"] for entry in index.entries}
+    assert weight_of(index.detector) == weight_of(loaded.detector) == weight
+    texts = {entry["id"]: entry["question"] for entry in index.snapshot().entries}
     words = bm25_by_hand(texts.values(), question)
     cosines = detector.similarity(question, [*texts.values()])
     near = np.argsort(

@@ -13,6 +13,7 @@ from small_models import make_detector
 
 import siamese
 from siamese.index import QuestionIndex
+from siamese.index.export import export_parquet
 
 ray = pytest.importorskip("ray", reason="needs Ray and Qdrant: make scale")
 pytest.importorskip("qdrant_client", reason="needs Ray and Qdrant: make scale")
@@ -128,7 +129,7 @@ def test_qdrant_finds_what_the_index_finds(tmp_path):
     index = QuestionIndex.build(corpus_detector(), questions[1:])
     index.remove([3])
     index.add(questions[0], ids=["added"])
-    index.export(tmp_path / "old.parquet")
+    export_parquet(index, tmp_path / "old.parquet")
     engine = qdrant_search.QdrantEngine(
         str(tmp_path / "old.parquet"), str(tmp_path / "database")
     )

@@ -59,13 +59,13 @@ def model_of_words():
 def test_a_word_is_found_in_another_form(built, code):
     text, word = FORMS[code]
     index = built([*QUESTIONS[code][:2], text])
-    assert list(index.languages.shares) == [code]
+    assert list(index.facts.languages.shares) == [code]
     assert index.search(word, 1, mode="words")[0].question == text
 
 
 def test_words_are_looked_up_by_the_stems_of_all_languages_of_a_list(built):
     index = built([*ENGLISH, *QUESTIONS["de"]])
-    assert list(index.languages.shares) == ["en", "de"]
+    assert list(index.facts.languages.shares) == ["en", "de"]
     (hit, *_) = index.search("Bahnhöfe", 1, mode="words")
     assert hit.question == QUESTIONS["de"][1]
     (hit, *_) = index.search("second litter boxes", 1, mode="words")
@@ -98,7 +98,7 @@ def test_words_count_for_nothing_in_a_text_of_another_language(built):
 
 def test_a_list_in_english_has_the_stems_of_today(built):
     index = built(ENGLISH)
-    assert index.languages == ListLanguages("en", {"en": 1.0})
+    assert index.facts.languages == ListLanguages("en", {"en": 1.0})
     assert words_in("Which cities' parks?") == ["which", "citi", "park"]
     assert stems_in(["alte rechnungen"], "de") == [["de:alt", "de:rechnung"]]
 
@@ -112,13 +112,13 @@ def test_an_index_from_before_is_searched_by_its_own_stems(
         db.execute("delete from setting where name = 'languages'")
     db.close()
     with QuestionIndex.open(path) as index:
-        assert index.languages is None
+        assert index.facts.languages is None
         index.add(QUESTIONS["de"])
         assert (
             index.search("Bahnhof", 1, mode="words")[0].question == QUESTIONS["de"][1]
         )
     assert "stemmed" not in run("search", path, "?x")[2]
     with QuestionIndex.open(path) as index:
-        index.remove([entry["id"] for entry in index.entries[:36]])
+        index.remove([entry["id"] for entry in index.snapshot().entries[:36]])
     line = "Its words are stemmed as English ones, and the questions look German; made again"
     assert line in run("search", path, "Bahnhof")[2]

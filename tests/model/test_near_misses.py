@@ -292,18 +292,18 @@ def test_an_index_makes_its_groups_again_where_another_check_made_them(tmp_path)
     path = tmp_path / "index.db"
     use = DuplicateDetector.pretrained()
     with QuestionIndex.build(use, TRAIN, path=path) as index:
-        assert not index.groups_are_of_another_check
+        assert not index.facts.groups_are_of_another_check
         assert groups_in(index) == [{0, 1}]
-        index.use_check(lenient(use).check)
-        assert index.groups_are_of_another_check
+    with QuestionIndex.open(path, check=lambda own: lenient(own).check) as index:
+        assert index.facts.groups_are_of_another_check
         assert groups_in(index) == [{0, 1, 2}]
-        assert not index.groups_are_of_another_check
+        assert not index.facts.groups_are_of_another_check
     with QuestionIndex.open(path) as index:
-        assert index.groups_are_of_another_check
+        assert index.facts.groups_are_of_another_check
         # What is added joins no group of another check.
         index.add(TRAIN[:1], ids=["copy"])
         assert groups_in(index) == [{0, 1, 3}]
-        index.use_check(None)
+    with QuestionIndex.open(path, check=lambda own: None) as index:
         index.set_threshold({"threshold": 0.6})
     with QuestionIndex.open(path) as index:
         assert index.detector.check is None

@@ -129,7 +129,9 @@ def test_changes_are_on_disk_and_those_of_others_are_followed(path):
         }
         assert post(address, "add", questions=new) == changed
         with QuestionIndex.open(path) as other:
-            assert {"topic": "rice"} in [entry["columns"] for entry in other.entries]
+            assert {"topic": "rice"} in [
+                entry["columns"] for entry in other.snapshot().entries
+            ]
             other.add(["are you rice"], ids=["theirs"])
             other.set_threshold({"threshold": 0.25, "calibration": None})
         ((hit,),) = post(address, "search", questions=["are you rice"], k=1)["results"]
@@ -138,7 +140,7 @@ def test_changes_are_on_disk_and_those_of_others_are_followed(path):
         assert explanation["threshold"] == post(address, "info")["threshold"] == 0.25
         assert post(address, "remove", ids=["b7", 2**70]) == {"removed": 2}
         with QuestionIndex.open(path) as other:
-            assert [e["id"] for e in other.entries][-1] == "theirs"
+            assert [e["id"] for e in other.snapshot().entries][-1] == "theirs"
 
 
 WRONG = {
@@ -301,7 +303,7 @@ def test_a_server_that_is_killed_has_lost_no_answered_change_and_a_line_for_each
     assert len(re.findall(r"127\.0\.0\.1:\d+ POST /v1/add HTTP/1\.1 200", log)) == 9
     assert "GET / HTTP/1.1 200" in log and "secret" not in log
     with QuestionIndex.open(path) as index:
-        assert {entry["id"] for entry in index.entries} >= {
+        assert {entry["id"] for entry in index.snapshot().entries} >= {
             f"new {n}" for n in range(9)
         }
 
