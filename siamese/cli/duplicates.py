@@ -42,7 +42,6 @@ from siamese.groups.grouping import (
     below_threshold,
     group_columns,
     group_rows,
-    pairs_above,
 )
 from siamese.groups.linkage import strongest_pairs
 from siamese.groups.local import local_means, ranking_weight, scaled
@@ -366,17 +365,18 @@ def _summary(shot: Any, facts: Facts) -> str:
 def _below(parts: Sequence[Part], options: Duplicates) -> tuple[str, Facts]:
     """What lies below a threshold without labels: the next pairs, counts, and the way to labels."""
     shots = [part.shot for part in parts]
-    above = sum((pairs_above(shot.vectors) for shot in shots), np.zeros(len(CUTS)))
+    found = list(map(below_threshold, shots))
+    above = sum((below.above for below in found), np.zeros(len(CUTS)))
     counts = {f"{CUTS[at]:g}": round(above[at]) for at in (40, 30, 20, 10, 0)}
     rows = [
         _pair(shot.entries, (one, two), cosine)
-        for shot in shots
-        for one, two, cosine in below_threshold(shot)
+        for shot, below in zip(shots, found)
+        for one, two, cosine in below.pairs
     ]
     if len(shots) > 1:
         rows = sorted(rows, key=lambda row: -row["similarity"])[:MOST_BELOW]
     lines = []
-    if rows and any(ranking_weight(shot.detector, shot.vectors) for shot in shots):
+    if rows and any(below.is_scaled for below in found):
         lines.append(
             "Pairs outside the groups, each question once; those that are close to many come last:"
         )

@@ -437,13 +437,22 @@ def pairs_above(vectors: np.ndarray) -> np.ndarray:
     return above * n / max(1, len(sample)) / 2
 
 
-def below_threshold(shot: Any, count: int = 50) -> list[tuple[int, int, float]]:
+class Below(NamedTuple):
+    """What a threshold may leave out."""
+
+    # Two places in the list, and the cosine; best first.
+    pairs: list[tuple[int, int, float]]
+    above: np.ndarray  # `pairs_above` of the list
+    is_scaled: bool  # whether local scaling gives the order of the pairs
+
+
+def below_threshold(shot: Any, count: int = 50) -> Below:
     """What a threshold may leave out: the most similar pairs that share no group, best first.
 
     Their order is that of the cosine less the penalty of the near-miss check, and less
     local scaling where the list needs it (`siamese.groups.local`). They are looked for
     down to 0.5, or to the cosine above which there are enough of them; each text is in
-    one of them: two places in the list, a cosine. `shot` is `QuestionIndex.grouped`.
+    one of them. `shot` is `QuestionIndex.grouped`.
     """
     labels = np.arange(len(shot.vectors))
     for number, group in enumerate(shot.groups, start=len(labels)):
@@ -453,13 +462,16 @@ def below_threshold(shot: Any, count: int = 50) -> list[tuple[int, int, float]]:
     labels = labels[rows]
     sizes = np.bincount(labels, minlength=1)
     own = int(sizes @ (sizes - 1)) // 2  # pairs that do not count
-    enough = np.flatnonzero(pairs_above(vectors) >= SPARE * count + own)
+    above = pairs_above(shot.vectors)
+    among = above if len(rows) == len(shot.vectors) else pairs_above(vectors)
+    enough = np.flatnonzero(among >= SPARE * count + own)
     lowest = float(CUTS[enough.max(initial=0)])
     one, two, cosines, _ = strongest_pairs(
         vectors, lowest, lambda i, j: labels[i] != labels[j]
     )
     scores = cosines
-    if weight := ranking_weight(shot.detector, vectors):
+    weight = ranking_weight(shot.detector, vectors)
+    if weight:
         scores = scaled(vectors, np.stack([one, two], axis=1), cosines, weight)
     penalties = shot.detector.decision.rule(lowest, shot.questions).penalties
     if penalties is not None:
@@ -473,4 +485,4 @@ def below_threshold(shot: Any, count: int = 50) -> list[tuple[int, int, float]]:
         if len(best) < count and named.isdisjoint(pair[:2]):
             named.update(pair[:2])
             best.append(pair)
-    return best
+    return Below(best, above, bool(weight))

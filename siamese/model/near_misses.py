@@ -192,15 +192,23 @@ def _number_unit(text: str) -> _Unit:
     return _Unit(text, _NUMBER, 1.0, shown)
 
 
+_CACHED = 50_000  # texts of at most `_SHORT` characters, whose units are kept
+_SHORT = 500
+
+
 class _Reader:
-    """Reads texts as units; the units of a word are made once."""
+    """Reads texts as units; the units of a word are made once, and those of a short text kept."""
 
     def __init__(self, words: _Words):
         self.words = words
         self._known: dict[str, tuple[_Unit, ...]] = {}
         self._auxiliaries = {*words.language.own_negations.values()}
+        self._short = functools.lru_cache(_CACHED)(self._of_text)
 
     def __call__(self, text: str) -> _Text:
+        return self._short(text) if len(text) <= _SHORT else self._of_text(text)
+
+    def _of_text(self, text: str) -> _Text:
         text = _as_compared(text)
         units, negations, question, commas = self._in_text(text)
         units = self._with_late_clauses(units, commas)
