@@ -8,16 +8,24 @@ import shutil
 import sqlite3
 import sys
 import threading
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from programs import mounted_tmpfs
 from refusals import refuses
-from small_models import ODD, make_detector, make_mixed_detector, random_questions
+from small_models import (
+    ODD,
+    letters,
+    make_detector,
+    make_mixed_detector,
+    random_questions,
+)
 
 from benchmarks import faults
 from siamese import QuestionPairs
+from siamese.encoders import ObjectEncoder
 from siamese.encoders.joined import Head, Joined
 from siamese.errors import ArgumentError, CheckpointError, DataError, SiameseError
 from siamese.groups.answers import AnswerChange
@@ -51,6 +59,28 @@ def ids_of(index, *args, **options):
     entries = index.snapshot().entries
     groups = index.grouped(*args, **options).groups
     return {frozenset(entries[m.row]["id"] for m in group) for group in groups}
+
+
+class CountingEncoder(ObjectEncoder):
+    """Counts how often it reads a text."""
+
+    def __init__(self):
+        super().__init__(letters)
+        self.reads = Counter()
+
+    def read(self, text):
+        self.reads[text] += 1
+        return super().read(text)
+
+
+def test_a_list_in_memory_reads_each_text_once():
+    encoder = CountingEncoder()
+    detector = DuplicateDetector.from_encoder(encoder)
+    assert detector.check is not None  # It looks at texts, too.
+    texts = [*random_questions(40), "How far is Rome?", "How far is Rome?"]
+    with QuestionIndex.build(detector, texts) as index:
+        assert index.grouped(0.9).groups
+        assert encoder.reads == Counter(set(texts))
 
 
 @pytest.mark.parametrize("in_memory", [True, False])
