@@ -104,7 +104,8 @@ def test_search_shows_what_the_index_finds(served, view):
     expect(page.locator("#hits .bar")).to_have_count(10 if is_cosine else 20)
     expect(page.locator("#measure")).to_have_text(index.detector.decision.measure)
     hits = index.search("how far is")
-    badges = ["duplicate" if hit.is_duplicate else "different" for hit in hits]
+    low = "below the threshold"
+    badges = ["duplicate" if hit.is_duplicate else low for hit in hits]
     expect(page.locator("#hits .badge")).to_have_text(badges)
 
     first = ask(page, HARMFUL).first
@@ -344,8 +345,22 @@ def test_groups_are_downloaded(grouped, view):
         page.get_by_role("button", name="Download CSV").click()
     lines = download.value.path().read_bytes().decode().split("\r\n")
     total = re.search(r"of (\d+) questions", page.locator("#grouped").inner_text())
-    assert lines[0] == "group,keep,similarity,same_text,id,question"
+    assert lines[0].startswith("group,keep,similarity,")
     assert len(lines) == int(total[1]) + 2
+
+
+def test_a_near_miss_is_called_different_though_its_cosine_is_above_the_threshold(
+    view,
+):
+    texts = ["How do I convert CSV to JSON?", "How do I turn a CSV file into JSON?"]
+    index = QuestionIndex.build("use", texts)
+    index.set_threshold({"threshold": 0.6, "calibration": None})
+    with running(index) as address:
+        page = view(address)
+        hits = ask(page, "How do I convert JSON to CSV?")
+        near = hits.filter(has_text=texts[0])
+        expect(near.locator(".badge")).to_have_text("different")
+        assert float(near.locator("output").inner_text()) > 0.6
 
 
 @each_size

@@ -87,9 +87,11 @@ function bars(answer, cut) {
   return [bar("cosine", answer.similarity), bar("probability", answer.probability, cut)];
 }
 
-function badge(is_duplicate) {
-  const name = is_duplicate ? "yes" : "no";
-  return make("span", "", "badge " + name, icon(name), " " + (is_duplicate ? "duplicate" : "different"));
+// The verdict on an answer. Above the threshold only the near-miss check says "different".
+function badge(answer, cut) {
+  if (answer.is_duplicate) return make("span", "", "badge yes", icon("yes"), " duplicate");
+  if (score(answer) > cut) return make("span", "", "badge no", icon("no"), " different");
+  return make("span", "below the threshold", "badge low");
 }
 
 // A text of which the end is shown when it is asked for.
@@ -157,7 +159,7 @@ function hitCard(hit) {
   const [texts, names] = questionOf(hit);
   const figures = make("div", "", "figures", ...bars(hit, hasVerdict() ? threshold() : undefined));
   const card = make("li", "", "card hit", figures, make("div", "", "", ...texts));
-  if (hasVerdict()) card.append(badge(hit.is_duplicate));
+  if (hasVerdict()) card.append(badge(hit, threshold()));
   const rest = make("div", "", "rest");
   if (hit.difference) rest.append(difference(hit.difference));
   rest.append(factsOf(hit, names));
@@ -282,7 +284,7 @@ function showWords(id, words) {
 async function compare() {
   at("answer").hidden = true;
   const answer = await ask("/v1/explain", {question1: at("question1").value, question2: at("question2").value});
-  if (info.is_fitted) at("verdict").replaceChildren(badge(answer.is_duplicate));
+  if (info.is_fitted) at("verdict").replaceChildren(badge(answer, answer.threshold));
   else at("verdict").textContent = "No verdict: no threshold has been fitted to this list.";
   at("difference").hidden = !answer.difference;
   at("difference").replaceChildren(make("b", "Difference: "), harmless(answer.difference || ""));
@@ -332,7 +334,9 @@ function groupCard(group) {
   if (last) card.append(make("p", "", "note", `${last.text} `, button("Undo", "small", () => trying(() => untellGroup(group)))));
   const left = done.filter(step => !step.is_duplicate).map(step => step.row);
   card.append(make("ul", "", "members", ...rows.map(row => {
-    const text = make("div", "", "", make("div", row.question, "text"), make("div", "", "soft facts", make("span", row.id, "id")));
+    const text = make("div", "", "", make("div", row.question, "text"));
+    if (row.difference) text.append(difference(row.difference));
+    text.append(make("div", "", "soft facts", make("span", row.id, "id")));
     const line = make("li", "", left.includes(row) ? "left" : "", make("span", row.keep ? "" : row.similarity.toFixed(3), "soft"), text);
     if (may_answer && !last && pairsWith(row, rows).length) {
       const apart = button("Not part of this group", "small", () => trying(() => tellGroup(group, row, false)));
@@ -378,9 +382,11 @@ const cell = value => {
 };
 
 async function download() {
-  const names = ["group", "keep", "similarity", "same_text", "id", "question"], lines = [names.join(",")];
+  const lines = [];
   for (let offset = 0, end = 1; offset < end; offset += MOST_ROWS) {
     const page = await ask("/v1/groups", {offset, limit: MOST_ROWS});
+    const names = Object.keys(page.rows[0] ?? {group: "", id: "", question: ""});
+    if (!offset) lines.push(names.join(","));
     end = page.total;
     lines.push(...page.rows.map(row => names.map(name => cell(row[name])).join(",")));
   }
