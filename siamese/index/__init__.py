@@ -369,11 +369,12 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
         for text, query, vectors, entries in zip(
             texts, found.queries, found.vectors, found.entries
         ):
-            read = [entry["question"] for entry in entries]
+            shown = [entry["question"] for entry in entries]
+            asked = found.questions([text], query[None])
             verdicts = judged(
                 found.detector,
-                found.questions(read, vectors),
-                found.questions([text] * len(read), np.tile(query, (len(read), 1))),
+                found.questions(shown, vectors),
+                asked.rows(np.zeros(len(shown), np.int64)),
                 threshold,
             )
             hits = [

@@ -353,7 +353,7 @@ class ListIndex(QuestionIndex):
         words = None
         stems = [(np.zeros(0, np.int32), UNSURE)] * len(asked.texts)
         if asked.mode != "vectors":
-            words = self._words.counts(now.entries)
+            words = self._words.counts(now.entries, now.folded)
             stems = list(map(self._words.asked, asked.texts))
         rankings = list(
             ranked(
@@ -404,13 +404,15 @@ class Words:
         if texts and self._languages is None:
             self._languages = list_languages(texts, self._main)
 
-    def counts(self, entries: list[dict[str, Any]]) -> WordCounts:
+    def counts(
+        self, entries: list[dict[str, Any]], folded_texts: Sequence[str]
+    ) -> WordCounts:
         """The words of the questions of a list; the same list is counted once."""
         with self._lock:
             if self._counted is None or self._counted[0] is not entries:
                 texts = [entry["question"] for entry in entries]
                 self._set_languages(texts)
-                self._read(texts)
+                self._read(dict(zip(texts, folded_texts)))
                 rows = [self._stems[text][0] for text in texts]
                 lengths = np.array(list(map(len, rows)), np.int64)
                 flat = np.concatenate([np.zeros(0, np.int32), *rows])
@@ -418,9 +420,10 @@ class Words:
                 self._counted = entries, WordCounts.of(flat, lengths, codes)
             return self._counted[1]
 
-    def _read(self, texts: list[str]) -> None:
-        new = [text for text in dict.fromkeys(texts) if text not in self._stems]
-        stems, codes = stems_of(new, self.languages)
+    def _read(self, folded_of: Mapping[str, str]) -> None:
+        new = [text for text in folded_of if text not in self._stems]
+        texts = [folded_of[text] for text in new]
+        stems, codes = stems_of(new, texts, self.languages)
         for text, own, code in zip(new, stems, codes.tolist()):
             numbers = np.array(list(map(self._number, own)), np.int32)
             self._stems[text] = numbers, code

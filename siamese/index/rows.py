@@ -276,7 +276,7 @@ def insert(
     db.executemany("insert into question values (?, ?, ?, ?, ?)", entries)
 
     # What is searched of them.
-    words, languages = stems_of(incoming.texts, languages_of(settings(db)))
+    words, languages = stems_of(incoming.texts, texts, languages_of(settings(db)))
     distinct = dict.fromkeys(stem for stems in words for stem in stems)
     db.executemany("insert or ignore into term (stem) values (?)", zip(distinct))
     stems = stem_numbers(db, words)

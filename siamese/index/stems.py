@@ -112,14 +112,14 @@ def words_in(text: str) -> list[str]:
 
 
 def stems_of(
-    texts: Sequence[str], languages: ListLanguages
+    texts: Sequence[str], folded_texts: Sequence[str], languages: ListLanguages
 ) -> tuple[list[list[str]], np.ndarray]:
     """The stems of a list's texts, each of its own language, and the number of that, int8 [texts]."""
     stems: list[list[str]] = [[] for _ in texts]
     codes = text_languages(texts, languages)
     for code in dict.fromkeys(codes):
         places = [place for place, own in enumerate(codes) if own == code]
-        of_code = stems_in([folded(texts[place]) for place in places], code)
+        of_code = stems_in([folded_texts[place] for place in places], code)
         for place, own in zip(places, of_code):
             stems[place] = own
     return stems, np.array([NUMBERS[code] for code in codes], np.int8)
