@@ -105,13 +105,13 @@ class ObjectEncoder(FrozenEncoder):
                 f"method encode; {type(source).__name__} is none of them."
             )
         self.source = source
-        name = name or getattr(source, "__name__", type(source).__name__)
-        size = _checked(encode(["How far is it?"]), name, 1).shape[1]
+        own = str(name or getattr(source, "__name__", type(source).__name__))
+        size = _checked(encode(["How far is it?"]), own, 1).shape[1]
 
         def vectors(texts: list[str]) -> np.ndarray:
-            return _checked(encode(texts), name, len(texts), size)
+            return _checked(encode(texts), own, len(texts), size)
 
-        super().__init__(name, fingerprint, size, vectors)
+        super().__init__(own, fingerprint, size, vectors)
 
     def __reduce__(self) -> tuple:
         return ObjectEncoder, (self.source, self.name, self.fingerprint)
@@ -225,7 +225,8 @@ def _sentence_transformer(spec: str) -> FrozenEncoder:
     )
     for name, tensor in sorted(model.state_dict().items()):
         digest.update(f"{name} {tuple(tensor.shape)}".encode())
-        digest.update(np.ascontiguousarray(tensor.detach().cpu().float().numpy()))
+        numbers = tensor.detach().cpu().float().numpy()
+        digest.update(np.ascontiguousarray(numbers).data)
     encode = functools.partial(
         model.encode, show_progress_bar=False, convert_to_numpy=True
     )
@@ -236,7 +237,9 @@ def _sentence_transformer(spec: str) -> FrozenEncoder:
 def _files_of(name: str, command: str, *modules: str) -> Iterator[Path]:
     """The folder of the first module, which is not imported; all must be installed and undamaged."""
     found = _check_installed(name, command, *modules)
-    folder = Path(found[0].submodule_search_locations[0])
+    places = found[0].submodule_search_locations
+    assert places  # It is a package.
+    folder = Path(places[0])
     try:
         yield folder
     except (

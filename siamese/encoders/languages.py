@@ -37,7 +37,8 @@ class Unknown(NamedTuple):
 
     part: str
     language: str  # a key of `LANGUAGES`
-    count: int  # estimated where the list is longer than `SAMPLE`
+    # Estimated where the list is longer than `SAMPLE`. A tuple has a method of that name.
+    count: int  # type: ignore[assignment]
     texts: int  # of the list
 
     @property

@@ -53,7 +53,7 @@ def encode_few(
             total = total + np.where(here, h, 0)
         count = mask.sum(axis=1, keepdims=True)
         means.append(total / np.maximum(count, 1).astype(np.float32))
-    return unit_vectors(np, np.concatenate(means, axis=-1))
+    return np.asarray(unit_vectors(np, np.concatenate(means, axis=-1)))
 
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:

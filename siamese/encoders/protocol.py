@@ -183,14 +183,14 @@ def unknown_rows(
 ) -> np.ndarray:
     """`unknown_texts` of questions as they are read, with their vectors, float32 [questions, d]."""
     if encoder.has_zeros:
-        return ~vectors.any(axis=1)
+        return np.logical_not(vectors.any(axis=1))
     return np.array([not encoder.knows(text) for text in read], bool)
 
 
 # ---- Small parts ----
 
 
-def runs(sizes: Sequence[int], most: int) -> Iterator[slice]:
+def runs(sizes: Sequence[int] | np.ndarray, most: int) -> Iterator[slice]:
     """Neighbours in runs of at most `most` together, or of one that is larger.
 
     Example:
@@ -217,7 +217,7 @@ def checksum(arrays: Mapping[str, np.ndarray], facts: Any) -> str:
     digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
     for name, array in sorted(arrays.items()):
         digest.update(json.dumps([name, array.dtype.name, array.shape]).encode())
-        digest.update(array.reshape(-1).view(np.uint8))
+        digest.update(array.reshape(-1).view(np.uint8).data)
     return digest.hexdigest()
 
 

@@ -24,11 +24,10 @@ import io
 import re
 import threading
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
@@ -78,7 +77,7 @@ _RUN = 384  # tokens in the convolutions at once: their arrays of 2 MB stay in t
 class _Rows:
     """The rows of an array in an archive, inflated as far as you ask: frequent tokens come first."""
 
-    def __init__(self, file: BinaryIO):
+    def __init__(self, file: io.BufferedIOBase):
         np.lib.format.read_magic(file)
         shape, _, dtype = np.lib.format.read_array_header_1_0(file)
         self._file = file
@@ -93,7 +92,7 @@ class _Rows:
             if stop > self._known:
                 # Ctrl-C moves it.
                 self._file.seek(self._start + self._rows[: self._known].nbytes)
-                self._file.readinto(self._rows[self._known : stop])
+                self._file.readinto(self._rows[self._known : stop].data)
                 self._known = stop
         return self._rows[places]
 
@@ -221,7 +220,13 @@ class UniversalSentenceEncoder(FrozenEncoder):
             rows[here] = embedding[ids[here] // _PARTS] * scale + lowest
         return rows
 
-    def _features(self, places, rows, inputs, products) -> np.ndarray:
+    def _features(
+        self,
+        places: np.ndarray,
+        rows: np.ndarray,
+        inputs: np.ndarray,
+        products: Sequence[np.ndarray],
+    ) -> np.ndarray:
         """Rows and n-grams of the tokens of some texts, float32 [tokens, 1280].
 
         `places` are each token's row (0 is outside of texts) in `rows`, float32

@@ -56,9 +56,12 @@ def changed_answers(
     for is_forgotten in (True, False):
         some = [one for one in changes if (one.is_duplicate is None) == is_forgotten]
         if some:
-            labels = [bool(one.is_duplicate) for one in some]
-            sides = ([one[side] for one in some] for side in (0, 1))
-            stored += add(QuestionPairs(*sides, labels), is_forgotten)
+            pairs = QuestionPairs(
+                [one.question1 for one in some],
+                [one.question2 for one in some],
+                np.array([bool(one.is_duplicate) for one in some]),
+            )
+            stored += add(pairs, is_forgotten)
     return ChangedAnswers(stored, before)
 
 

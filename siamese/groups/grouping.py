@@ -112,7 +112,8 @@ class Grouping(NamedTuple):
         check = check_of(detector)
         if threshold is not None:
             return cls(as_number(threshold, "threshold", -1, 1), check=check)
-        own = cls(*detector.list_cut, check=check)
+        cut, weight = detector.list_cut
+        own = cls(cut, weight, check=check)
         return own._replace(means=local_means(vectors)) if own.weight else own
 
     @property

@@ -247,6 +247,7 @@ class _Groups:
         return self.means(np.arange(len(self.sums)))
 
     def mean_shifts(self, rows: np.ndarray) -> np.ndarray:
+        assert self.shift_sums is not None  # It is asked for where there are shifts.
         return self.shift_sums[rows] / self.sizes[rows].astype(np.float32)
 
     def all_mean_shifts(self) -> np.ndarray | None:

@@ -105,7 +105,9 @@ class Rule(NamedTuple):
 class Decision(Protocol):
     """What decides about pairs of questions, without the threshold."""
 
-    measure: str  # What the threshold is compared with: 'cosine' or 'probability'.
+    @property
+    def measure(self) -> str:
+        """What the threshold is compared with: 'cosine' or 'probability'."""
 
     def scores(self, one: Questions, two: Questions) -> np.ndarray:
         """What is compared with the threshold, float [n], of pairs of questions."""
@@ -366,7 +368,7 @@ class PartsCurve:
 
     def candidate_cut(self, probability: float) -> float:
         """The cosine of whole vectors above which nearly all pairs of this probability lie."""
-        own = logistic(self.logit_of(probability))
+        own = logistic(np.array(self.logit_of(probability)))
         return min(float(np.interp(own, self.borders, self.cosines, left=-1)), EQUAL)
 
     def with_cuts(self, probabilities: np.ndarray, cosines: np.ndarray) -> PartsCurve:
@@ -389,16 +391,18 @@ class PartsCurve:
         scores = 0.5 + logits / SLOPE[0]
         fit = fit_threshold(scores, labels, resamples=resamples)
         curve = fit.calibration
-        new = {
-            "steepness": curve.slope / SLOPE[0],
-            "shift": curve.slope * 0.5 + curve.intercept,
-        }
+        now = replace(
+            self,
+            n=fit.pairs,
+            steepness=curve.slope / SLOPE[0],
+            shift=curve.slope * 0.5 + curve.intercept,
+        )
         low, high = curve([fit.low, fit.high]).tolist()
         return {
             **fit.to_dict(),
             "low": low,
             "high": high,
-            **replace(self, n=fit.pairs, **new).fit,
+            **now.fit,
         }
 
     @property
@@ -414,9 +418,10 @@ def calibration_of(values: Mapping[str, Any] | None) -> Calibration | PartsCurve
     try:
         if "borders" not in values:
             return Calibration(**values)
-        return PartsCurve(
-            **{k: tuple(v) if type(v) is list else v for k, v in values.items()}
-        )
+        lists: dict[str, Any] = {
+            k: tuple(v) if type(v) is list else v for k, v in values.items()
+        }
+        return PartsCurve(**lists)
     except (TypeError, ValueError) as error:
         raise CheckpointError(
             f"The calibration is damaged: {error} Train again."

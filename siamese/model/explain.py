@@ -72,24 +72,20 @@ def explain(detector: DuplicateDetector, question1: str, question2: str) -> Expl
         name = f"question{words.index([]) + 1}"
         raise DataError(f"{name} has no words, so there is nothing to explain.")
     texts = [" ".join(some) for some in words]
-    ((similarity, *verdict),) = judged(
-        detector, *detector.pairs(*([text] for text in texts))
-    )
+    (verdict,) = judged(detector, *detector.pairs(*([text] for text in texts)))
     sides = []
     for some, other in zip(words, reversed(texts)):
-        effects = [None]
+        effects: list[float | None] = [None]
         if len(some) > 1:
             without = [
                 " ".join([*some[:at], *some[at + 1 :]]) for at in range(len(some))
             ]
             effects = (
-                similarity - detector.similarity(without, other).astype(float)
+                verdict.similarity - detector.similarity(without, other).astype(float)
             ).tolist()
         known = [not detector.unknown_words(word) for word in some]
         sides.append(list(map(WordEffect, some, effects, known)))
-    return Explanation(
-        question1, question2, similarity, *verdict, detector.threshold, *sides
-    )
+    return Explanation(question1, question2, *verdict, detector.threshold, *sides)
 
 
 def differences(question1: str, question2: str) -> list[str]:

@@ -123,7 +123,7 @@ class _Words:
     def __init__(self, language: Language):
         self.language = language
         self._stem = functools.lru_cache(1 << 16)(Stemmer.Stemmer("english").stemWord)
-        self._first = {}
+        self._first: dict[str, str] = {}
         for first, *others in language.same:
             for other in others:
                 self._first.setdefault(other, first)
@@ -486,6 +486,10 @@ def _has_small_words(text: str) -> bool:
     return sum(w[0].islower() for w in words) >= sum(map(str.istitle, words))
 
 
+# Five arrays of `_Arrays`, about its keys.
+_OfKeys = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
 class _Arrays(NamedTuple):
     """Texts as arrays of units; one text's units lie between two of `starts`."""
 
@@ -563,7 +567,7 @@ def _arrays(texts: Sequence[str]) -> _Arrays:
     )
 
 
-def _of_keys(words: _Words, numbers: dict[str, int]) -> tuple[np.ndarray, ...]:
+def _of_keys(words: _Words, numbers: dict[str, int]) -> _OfKeys:
     """Of each key: its groups (where they start, which, of which kind), letters, beginning."""
     group_numbers: dict[str, int] = {}
     group_starts = [0]
@@ -729,7 +733,12 @@ def _opposites(t: _Arrays, left: list, rows: np.ndarray, n: int) -> None:
 
 
 def _order(
-    t: _Arrays, pairs: np.ndarray, at_a: np.ndarray, at_b: np.ndarray, rows, n: int
+    t: _Arrays,
+    pairs: np.ndarray,
+    at_a: np.ndarray,
+    at_b: np.ndarray,
+    rows: np.ndarray,
+    n: int,
 ) -> None:
     """How the common words stand in the two texts."""
     content = (t.kinds[at_a] & _SMALL) == 0
@@ -919,9 +928,9 @@ def differences_of(text_a: str, text_b: str) -> list[Difference]:
     pairs = _excluding(words, *left)
     negated = [p for p in pairs if p[0] == "negation"]
     if (len(one.negations) + len(two.negations) + len(negated)) % 2:
-        first = [*one.negations, *(word for _, word, _ in negated)]
-        second = [*two.negations, *(word for _, _, word in negated)]
-        differ("negation", (first, second))
+        ours = [*one.negations, *(word for _, word, _ in negated)]
+        theirs = [*two.negations, *(word for _, _, word in negated)]
+        differ("negation", (ours, theirs))
     differ("name", of_kind(_NAME))
     # words that exclude each other, another question, another order, and other words.
     told = {shown for side in (*of_kind(_NUMBER | _DATE | _NAME),) for shown in side}

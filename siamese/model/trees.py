@@ -45,9 +45,9 @@ class Trees(NamedTuple):
 
         offsets = np.repeat(roots, sizes)
         return cls(
-            start=np.float64(start),
+            start=np.array(start, np.float64),
             roots=roots,
-            depth=np.int32(max(int(tree["depth"]) for tree in trees)),
+            depth=np.array(max(int(tree["depth"]) for tree in trees), np.int32),
             left=of_all("left", np.int32) + offsets,
             right=of_all("right", np.int32) + offsets,
             feature=of_all("feature", np.uint8),

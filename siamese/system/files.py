@@ -36,7 +36,7 @@ def explained(
     try:
         yield
     except OSError as failure:
-        reason = _MEANINGS.get(failure.errno) or failure.strerror
+        reason = _MEANINGS.get(failure.errno or 0) or failure.strerror
         reason = reason or f"it is missing or cannot be read ({failure})"
         raise error(f"Cannot {doing} {os.fspath(path)}: {reason}.") from failure
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from siamese.encoders.joined import Joined
 from siamese.encoders.protocol import unit_rows
 from siamese.errors import DataError
 from siamese.evaluation.metrics import evaluate_scores
@@ -84,7 +85,7 @@ class LabelledVectors:
             rows,
             self.is_duplicate[pairs],
             groups,
-            start=self.start.head and self.start.head.matrix,
+            start=None if self.start.head is None else self.start.head.matrix,
             seed=self.seed,
         )
         is_usual = self.start.lstm is not None or self.are_links
@@ -95,6 +96,7 @@ class LabelledVectors:
     def vectors(self, model: DuplicateDetector) -> np.ndarray:
         """The texts' vectors by a model of `fitted`, float32 [texts, size]."""
         head = Pieces.of(model.encoder).head
+        assert head is not None and isinstance(model.encoder, Joined)
         parts = [self.frozen, head.on(self.frozen), self.lstm]
         return model.encoder.of_parts([own for own in parts if own is not None])
 
@@ -211,6 +213,7 @@ def _threshold_fit(
     labels = labelled.is_duplicate
     cosines = left_out.cosines
     if len(labels) < LEAST_PAIRS:
+        assert model.check is not None
         scores = cosines - model.check.penalty(one, two, cosines)
         return fit_threshold(scores, labels).to_dict()
     return fit_compared(left_out.part_cosines, cosines, one, two, labels)

@@ -103,8 +103,8 @@ def fit_trees(compared: Compared, labels: np.ndarray) -> Trees:
         ).fit(numbers, gradient / curvature, sample_weight=curvature)
         nodes = tree.tree_
         leaf = tree.apply(numbers)
-        steps = np.bincount(leaf, gradient, nodes.node_count)
-        steps /= np.bincount(leaf, curvature, nodes.node_count) + SHRINKAGE
+        sums = np.bincount(leaf, gradient, nodes.node_count)
+        steps = sums / (np.bincount(leaf, curvature, nodes.node_count) + SHRINKAGE)
         logits = logits + RATE * steps[leaf]
         found.append(_arrays_of(nodes, RATE * steps))
     return Trees.joined(found)

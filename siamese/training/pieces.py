@@ -9,7 +9,7 @@ import numpy as np
 
 from siamese.encoders.joined import Head, Joined
 from siamese.encoders.lstm import Lstm
-from siamese.encoders.protocol import BaseEncoder, Encoder
+from siamese.encoders.protocol import BaseEncoder
 from siamese.errors import ArgumentError
 
 # The shares of encoder, head and LSTM in the cosine, chosen by validation rows and
@@ -27,7 +27,7 @@ class Pieces(NamedTuple):
     lstm: Lstm | None
 
     @classmethod
-    def of(cls, encoder: Encoder) -> Pieces:
+    def of(cls, encoder: BaseEncoder) -> Pieces:
         """The pieces of the encoder of a model."""
         inside = encoder.encoders if isinstance(encoder, Joined) else (encoder,)
         head = next((own for own in inside if isinstance(own, Head)), None)

@@ -119,7 +119,7 @@ class Trainer:
         self.resumed_from: int | None = None
         # The sum of the losses of the steps since the last evaluation, and how many
         # these are.
-        self._loss_sum = np.float32(0)
+        self._loss_sum: Any = np.float32(0)  # or an array of JAX
         self._summed = 0
         # whether the loss stays on the plateau of equal vectors
         self._collapsed = False
@@ -296,6 +296,7 @@ class Trainer:
 
     def _checkpoint_now(self) -> tuple[int, ...] | None:
         """What identifies the checkpoint file of the directory; None where there is none."""
+        assert self.output_dir is not None
         try:
             status = os.stat(self.output_dir / CHECKPOINT)
         except (FileNotFoundError, NotADirectoryError):
