@@ -53,7 +53,7 @@ from siamese.text.cleaning import has_words
 from siamese.text.display import harmless, rounded
 from siamese.text.language import list_languages
 
-ANSWERS = ("similarity", "probability", "is_duplicate")
+ANSWERS = ("similarity", "probability", "is_duplicate", "difference")
 MATCHES = ("id", "question", "match_id", "match", *ANSWERS)
 
 
@@ -103,7 +103,7 @@ def predict(options: Predict) -> Result:
     if options.explain:
         explanation = explain(detector, *pair)
         words = explanation.as_dict()
-        answer |= {"words1": words["words1"], "words2": words["words2"]}
+        answer |= {name: words[name] for name in ("words1", "words2", "compared")}
         text += f"\n\n{explanation}"
     return Result(text, rounded(answer))
 
@@ -122,25 +122,26 @@ def _pair_answer(
 ) -> tuple[str, Facts]:
     """The answer to two questions, as a text and as values."""
     one, two = pair
-    ((cosine, probability, is_duplicate),) = judged(
-        detector, *detector.pairs([one], [two]), cut
-    )
+    sides = detector.pairs([one], [two])
+    ((cosine, probability, is_duplicate, difference),) = judged(detector, *sides, cut)
     unknown = [word for question in pair for word in detector.unknown_words(question)]
     verdict = "duplicate" if is_duplicate else "not a duplicate"
     sign = ">" if is_duplicate else "<="
     measure = detector.decision.measure
-    score = probability if measure == "probability" else cosine
-    lines = [
-        *pair,
-        f"-> {verdict}: {measure} {score:.3f} {sign} {cut:.3f}",
-        *_unseen(unknown),
-    ]
+    score = float(detector.decision.scores(*sides)[0])
+    lines = [*pair, f"-> {verdict}: {measure} {score:.3f} {sign} {cut:.3f}"]
+    if difference:
+        lines.append(f"near miss: {difference}")
+        if measure == "cosine":
+            lines[-1] += f" (takes {cosine - score:.3f} off the cosine {cosine:.3f})"
+    lines += _unseen(unknown)
     answer = {
         "question1": one,
         "question2": two,
         "is_duplicate": is_duplicate,
         "similarity": cosine,
         "probability": probability,
+        "difference": difference,
         "unknown_words": unknown,
     }
     return "\n".join(f"  {line}" for line in lines), answer
@@ -167,9 +168,9 @@ def _file_answers(
     for one, two, answer, own in zip(
         pairs.question1, pairs.question2, answers, pairs.ids
     ):
-        cosine, probability, is_duplicate = answer
+        cosine, probability, is_duplicate, difference = answer
         duplicates += is_duplicate
-        cells = one, two, cosine, probability, int(is_duplicate), own
+        cells = one, two, cosine, probability, int(is_duplicate), difference, own
         table.append(dict(zip(names, cells)))
     facts = {**facts, "pairs": len(table), "duplicates": duplicates}
     delimiter = pairs.report.delimiter
@@ -277,7 +278,8 @@ def _hit_lines(hits: list, measure: str, cut: float, weight: float | None) -> li
     for hit in hits:
         chance = "" if hit.probability is None else f"  {hit.probability:4.0%}"
         score = f"{'*' if hit.is_duplicate else ' '} {hit.similarity:6.3f}{chance}"
-        lines.append(f"{score}  [{harmless(hit.id)}] {harmless(hit.question)}")
+        why = f"  ({harmless(hit.difference)})" if hit.difference else ""
+        lines.append(f"{score}  [{harmless(hit.id)}] {harmless(hit.question)}{why}")
     if any(hit.is_duplicate for hit in hits):
         lines.append(f"* a duplicate: {measure} above {cut:.3f}")
     cosines = [hit.similarity for hit in hits]
@@ -417,8 +419,8 @@ def _hits_within(index: Any, new: Any, options: Match) -> list[list[Any]]:
         for at, best in zip(asking.tolist(), own[places]):
             verdicts = judged(
                 detector,
-                shot.questions.rows(best),
                 asked_questions.rows(np.full(len(best), at)),
+                shot.questions.rows(best),
                 options.threshold,
             )
             for row, answer in zip(best.tolist(), verdicts):
@@ -457,8 +459,8 @@ def _matched_alone(options: Match) -> Matches:
         others = [other for other in nearest.get(at, ()) if other != at][:k]
         verdicts = judged(
             detector,
-            shot.questions.rows(np.array(others, np.int64)),
             shot.questions.rows(np.full(len(others), at)),
+            shot.questions.rows(np.array(others, np.int64)),
             options.threshold,
         )
         hits = []
@@ -487,8 +489,9 @@ def _match_table(matches: Matches, table: TableOptions) -> Result:
     for i, question, own, best in matches.rows:
         count += any(hit.is_duplicate for hit in best)
         others = renamed(own, of_question)
-        for *hit, is_duplicate, of_hit in best:
-            row = dict(zip(MATCHES, (i, question, *hit, int(is_duplicate))))
+        for *hit, is_duplicate, difference, of_hit in best:
+            cells = i, question, *hit, int(is_duplicate), difference
+            row = dict(zip(MATCHES, cells))
             rows.append(row | renamed(of_hit, of_match) | others)
         if not best:  # A question without words has no match, and a row.
             row = dict.fromkeys(MATCHES) | {"id": i, "question": question}

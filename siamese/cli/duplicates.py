@@ -23,6 +23,12 @@ from siamese.cli.arguments import (
     option,
 )
 from siamese.cli.effects import refuse_flags
+from siamese.cli.kept_apart import (
+    PAIR_COLUMNS,
+    about_kept_apart,
+    kept_apart_rows,
+    pair_rows,
+)
 from siamese.cli.output import (
     Facts,
     Result,
@@ -48,12 +54,9 @@ from siamese.groups.local import local_means, ranking_weight, scaled
 from siamese.groups.within import Part, grouped_within, keys_of, rows_by_key, together
 from siamese.index.list_pairs import ListPairs
 from siamese.model.decision import Questions
-from siamese.model.explain import differences
 from siamese.nn.nearest import EQUAL, cosines_with, in_blocks
-from siamese.reading.clusters import first_places
 from siamese.system.arguments import counted
 
-PAIR_COLUMNS = ("id1", "question1", "id2", "question2", "similarity")
 WIDTH = 70  # characters of a question that are shown
 SHOWN = 10  # pairs outside the groups that are printed; --json has more
 MOST_PAIRS = 500_000  # that are written; more would take minutes
@@ -81,7 +84,7 @@ class Duplicates(CommandOptions):
     differences: Annotated[
         bool,
         flag(
-            "write the pairs that differ in a number, a negation or a name",
+            "write the pairs that were kept apart as near misses, and in what they differ",
             one_of=TABLE,
         ),
     ] = False
@@ -117,7 +120,9 @@ def duplicates(options: Duplicates) -> Result:
         answers = shared.answers_file(path)
         if is_list and os.path.isfile(answers):
             _take_answers(index, answers, options)
-        if options.pairs or options.differences:
+        if options.differences:
+            return _differences_table(index, options, source.delimiter)
+        if options.pairs:
             return _pair_table(index, options, source.delimiter)
         return _group_table(index, options, source.delimiter)
 
@@ -162,7 +167,7 @@ ScoredRow = tuple[float, int, int, dict[str, Any]]
 
 
 def _pair_table(index: Any, options: Duplicates, delimiter: str) -> Result:
-    """All pairs above a threshold, the most similar first; or those that differ in more than words."""
+    """All pairs above a threshold, the most similar first."""
     shot = index.snapshot()
     entries = shot.entries
     detector = shot.detector
@@ -186,7 +191,6 @@ def _pair_table(index: Any, options: Duplicates, delimiter: str) -> Result:
     }
     columns = [*PAIR_COLUMNS]
     columns += sorted({found.score for found in found_in if found.score})
-    columns += ["differs"] if options.differences else []
     return table_result(options.table, rows, columns, facts, delimiter=delimiter)
 
 
@@ -194,30 +198,19 @@ def _pairs_among(
     shot: Snapshot, rows: np.ndarray, options: Duplicates
 ) -> tuple[FoundPairs, list[ScoredRow]]:
     """The pairs above the threshold among some questions of a list, as rows of the table."""
-    entries = shot.entries
-    if options.differences:
-        # Equal texts differ in nothing: the first of them stands for all.
-        texts = [entries[row]["question"] for row in rows.tolist()]
-        rows = rows[np.unique(first_places(texts, str))]
     found = _found_pairs(shot.detector, shot.questions.rows(rows), options)
     shown = len(found.first)
     if shown < found.count:
         note(
             f"There are too many pairs: only the {shown:,} most similar are looked at."
         )
-    first = rows[found.first]
-    second = rows[found.second]
+    pairs = rows[np.stack([found.first, found.second], axis=1)]
     scores = found.scores.round(6)
     scored: list[ScoredRow] = []
-    for at in range(shown):
-        ends = int(first[at]), int(second[at])
-        row = _pair(entries, ends, float(found.cosines[at]))
+    for at, (ends, row) in enumerate(zip(pairs.tolist(), pair_rows(shot, pairs))):
         if found.score:
             row[found.score] = float(found.scores[at])
-        if options.differences:
-            row["differs"] = "; ".join(differences(row["question1"], row["question2"]))
-        if options.pairs or row["differs"]:
-            scored.append((float(scores[at]), *ends, row))
+        scored.append((float(scores[at]), *ends, row))
     return found, scored
 
 
@@ -225,10 +218,10 @@ def _ranking(
     detector: Any, vectors: np.ndarray, options: Duplicates
 ) -> tuple[float, float, np.ndarray | None]:
     """The threshold, the weight of local scaling, and what it takes off the cosines of each row."""
-    weight = ranking_weight(detector, vectors) if options.pairs else 0.0
+    weight = ranking_weight(detector, vectors)
     if options.threshold is not None:
         return options.threshold, weight, None
-    if not options.pairs or not detector.list_cut[1]:
+    if not detector.list_cut[1]:
         return detector.threshold, weight, None
     # Answers have fitted a threshold on the scaled cosines.
     return detector.list_cut[0], weight, local_means(vectors) * np.float32(weight / 2)
@@ -276,11 +269,20 @@ def _found_pairs(
     )
 
 
-def _pair(entries: list[dict], ends: tuple[int, int], cosine: float) -> dict[str, Any]:
-    """A pair of questions as a row of the table."""
-    one, two = (entries[at] for at in ends)
-    cells = one["id"], one["question"], two["id"], two["question"], round(cosine, 6)
-    return dict(zip(PAIR_COLUMNS, cells))
+def _differences_table(index: Any, options: Duplicates, delimiter: str) -> Result:
+    """The pairs above the threshold that the near-miss check keeps apart, the most similar first."""
+    shot = index.snapshot()
+    if shot.detector.check is None:
+        target = "differences without a check"
+        refuse_flags("duplicates", target, options, options.model or options.index)
+    given = options.threshold, options.within or ()
+    rows = kept_apart_rows(shot, index.answers(), *given)
+    facts = threshold_facts(shot.detector, options.threshold)
+    if options.threshold is None:
+        facts["threshold"], facts["weight"] = shot.detector.list_cut
+    facts |= {"questions": len(shot.entries), "pairs": len(rows)}
+    facts["measure"] = shot.detector.decision.measure
+    return table_result(options.table, rows, PAIR_COLUMNS, facts, delimiter=delimiter)
 
 
 # ---- Groups ----
@@ -295,6 +297,8 @@ def _group_table(index: Any, options: Duplicates, delimiter: str) -> Result:
         parts = grouped_within(whole, index.answers(), keys, options.threshold)
         shot = together(whole, parts)
     else:
+        if index.facts.groups_are_of_another_check:
+            note("The groups are made again: another near-miss check had made them.")
         shot = index.grouped(options.threshold, regroup=options.regroup)
         parts = [Part(np.arange(len(shot.entries)), shot)]
     rows = list(group_rows(shot, options.keep or "central"))
@@ -317,7 +321,9 @@ def _group_table(index: Any, options: Duplicates, delimiter: str) -> Result:
         "questions_in_groups": sum(sizes),
         "largest": max(sizes, default=0),
     }
-    summary = _summary(shot, facts)
+    lines, counts = about_kept_apart(shot, index.answers())
+    facts |= counts
+    summary = "\n".join([_summary(shot, facts), *lines])
     after = ""
     if facts["threshold_from"] == "default":
         after, found = _below(parts, options)
@@ -368,11 +374,10 @@ def _below(parts: Sequence[Part], options: Duplicates) -> tuple[str, Facts]:
     found = list(map(below_threshold, shots))
     above = sum((below.above for below in found), np.zeros(len(CUTS)))
     counts = {f"{CUTS[at]:g}": round(above[at]) for at in (40, 30, 20, 10, 0)}
-    rows = [
-        _pair(shot.entries, (one, two), cosine)
-        for shot, below in zip(shots, found)
-        for one, two, cosine in below.pairs
-    ]
+    rows = []
+    for shot, below in zip(shots, found):
+        pairs = [pair[:2] for pair in below.pairs]
+        rows += pair_rows(shot, np.array(pairs, np.int64).reshape(-1, 2))
     if len(shots) > 1:
         rows = sorted(rows, key=lambda row: -row["similarity"])[:MOST_BELOW]
     lines = []
@@ -386,7 +391,8 @@ def _below(parts: Sequence[Part], options: Duplicates) -> tuple[str, Facts]:
         one, two = (
             " ".join(row[name].split())[:WIDTH] for name in ("question1", "question2")
         )
-        lines.append(f"  {row['similarity']:.3f}  {one} | {two}")
+        why = f"  ({row['difference']})" if row["difference"] else ""
+        lines.append(f"  {row['similarity']:.3f}  {one} | {two}{why}")
     about = ", ".join(f"{count:,} above {cut}" for cut, count in counts.items())
     lines.append(f"Pairs in the whole list, about: {about}.")
     if options.index != "-":

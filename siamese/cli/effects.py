@@ -52,6 +52,12 @@ TABLE = (
     ),
     NoEffect(
         "duplicates",
+        "differences without a check",
+        ("differences",),
+        "{} is compared without the near-miss check, which keeps pairs apart",
+    ),
+    NoEffect(
+        "duplicates",
         "within",
         ("regroup",),
         "The groups within equal values are made each time",

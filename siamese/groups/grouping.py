@@ -14,7 +14,9 @@ from siamese.encoders.protocol import unknown_rows
 from siamese.errors import ArgumentError, DataError
 from siamese.groups.linkage import average_linkage, strongest_pairs
 from siamese.groups.local import local_means, ranking_weight, scaled
+from siamese.groups.refused import Recorded, refused_pairs
 from siamese.model.decision import Questions, Rule
+from siamese.model.detector import differences_between
 from siamese.nn.nearest import EQUAL, cosines_with, in_blocks
 from siamese.reading.clusters import connected_groups, first_places
 from siamese.reading.columns import columns_called, shown_names
@@ -28,7 +30,16 @@ ROUNDING = 1e-6  # of a cosine: the vectors of one text, encoded twice, differ b
 
 
 # The columns of `group_rows`.
-GROUP_COLUMNS = ("group", "keep", "similarity", "same_text", "id", "question")
+GROUP_COLUMNS = (
+    "group",
+    "keep",
+    "similarity",
+    "difference",
+    "same_text",
+    "id",
+    "question",
+)
+AT_ONCE = 1000  # rows of groups that are compared word by word at once
 
 
 class Member(NamedTuple):
@@ -75,23 +86,32 @@ def duplicate_groups(
 
 def linked_labels(
     questions: Questions, texts: Sequence[str], detector: Any, grouping: Grouping
-) -> np.ndarray:
-    """Groups by `average_linkage`, int64 labels [n]: equal texts are together, unknown ones left alone."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Groups by `average_linkage`, int64 labels [n], and the pairs that the near-miss check kept apart.
+
+    Equal texts are together, unknown ones left alone. For the pairs see
+    `siamese.groups.refused.refused_pairs`.
+    """
     vectors = questions.vectors
     labels = np.arange(len(vectors))
     shifts = grouping.shifts
     known = np.flatnonzero(~unknown_rows(detector.encoder, questions.texts, vectors))
     rule = grouping.rule(detector, questions).of_rows(known)
+    recorded = Recorded(rule.penalties) if rule.penalties else None
     linked = average_linkage(
         vectors if len(known) == len(vectors) else vectors[known],
         rule.threshold,
-        penalties=rule.penalties,
+        penalties=recorded,
         joins=rule.joins,
         together=first_places(texts, str)[known],
         shifts=None if shifts is None else shifts[known],
     )
     labels[known] = linked + len(vectors)
-    return labels
+    if recorded is None:
+        return labels, np.zeros((0, 2), np.int64)
+    i, j = recorded.pairs()
+    looked_at = known[i], known[j]
+    return labels, refused_pairs(detector, questions, grouping, looked_at)
 
 
 class Grouping(NamedTuple):
@@ -153,6 +173,9 @@ class Snapshot(NamedTuple):
     groups: list[list[Member]] = []  # noqa: RUF012  # It is never changed.
     threshold: float | None = None  # of the groups
     weight: float = 0.0  # of local scaling in them, see `siamese.groups.local`
+    # Pairs of places, int64 [m, 2], that the near-miss check kept apart when the groups
+    # were made; None where they were made before.
+    refused: np.ndarray | None = None
 
     @property
     def vectors(self) -> np.ndarray:
@@ -315,12 +338,12 @@ def group_columns(entries: Iterable[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def group_rows(shot: Any, keep: str = "central") -> Iterator[dict[str, Any]]:
-    """Each member as a flat dict: group, keep, similarity, same_text, id, question, columns.
+    """Each member as a flat dict: group, keep, similarity, difference, same_text, id, question, columns.
 
     `group` is the id of the group's first question, which stays when others are added.
     Of each group one question is kept (`keep` is 1) and comes first; `similarity` is
-    the cosine with it, and `same_text` is 1 where the texts are the same but for case,
-    blanks and quotes.
+    the cosine with it, `difference` what the near-miss check took a penalty for, and
+    `same_text` is 1 where the texts are the same but for case, blanks and quotes.
 
     `shot` is `QuestionIndex.grouped`. Kept is the 'central', the 'first' or the
     'longest' question, or by 'COLUMN=min' or 'COLUMN=max' that with the least or
@@ -331,24 +354,52 @@ def group_rows(shot: Any, keep: str = "central") -> Iterator[dict[str, Any]]:
         shot.entries, [member for group in shot.groups for member in group], keep
     )
     names = group_columns(shot.entries)
+    some: list[_Row] = []
     for group in shot.groups:
-        rows = sorted(member.row for member in group)
-        kept = min(rows, key=rank.__getitem__)
-        cosines = cosines_with(shot.vectors[rows], shot.vectors[kept]).tolist()
-        first = shot.entries[rows[0]]["id"]
-        text = shot.questions.folded[kept]
-        for row, cosine in sorted(
-            zip(rows, cosines), key=lambda pair: (pair[0] != kept, -pair[1])
-        ):
-            entry = dict(shot.entries[row])
-            columns = entry.pop("columns")
-            same = int(shot.questions.folded[row] == text)
-            own = {
-                "group": first,
-                "keep": int(row == kept),
-                "similarity": round(cosine, 6),
-            }
-            yield {**own, "same_text": same, **entry, **renamed(columns, names)}
+        some += _rows_of(shot, group, rank)
+        if len(some) >= AT_ONCE:
+            yield from _as_dicts(shot, some, names)
+            some = []
+    yield from _as_dicts(shot, some, names)
+
+
+class _Row(NamedTuple):
+    """A member of a group, by places in the list."""
+
+    row: int
+    kept: int  # the question of its group that is kept
+    first: int  # the first question of its group
+    similarity: float  # the cosine with the kept one
+
+
+def _rows_of(shot: Snapshot, group: list[Member], rank: dict[int, float]) -> list[_Row]:
+    """The members of a group, the one that is kept first, then by falling cosine with it."""
+    rows = sorted(member.row for member in group)
+    kept = min(rows, key=rank.__getitem__)
+    cosines = cosines_with(shot.vectors[rows], shot.vectors[kept]).tolist()
+    order = sorted(zip(rows, cosines), key=lambda pair: (pair[0] != kept, -pair[1]))
+    return [_Row(row, kept, rows[0], cosine) for row, cosine in order]
+
+
+def _as_dicts(
+    shot: Snapshot, rows: list[_Row], names: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    """Members of groups as `group_rows` has them."""
+    places = [np.array([row[at] for row in rows], np.int64) for at in (0, 1)]
+    sides = [shot.questions.rows(own) for own in places]
+    differences = differences_between(shot.detector, *sides)
+    for (row, kept, first, cosine), difference in zip(rows, differences):
+        entry = dict(shot.entries[row])
+        columns = entry.pop("columns")
+        texts = shot.questions.folded
+        own = {
+            "group": shot.entries[first]["id"],
+            "keep": int(row == kept),
+            "similarity": round(cosine, 6),
+            "difference": difference,
+            "same_text": int(texts[row] == texts[kept]),
+        }
+        yield {**own, **entry, **renamed(columns, names)}
 
 
 def _ranks(

@@ -98,7 +98,7 @@ def grouped_within(
         texts = [entry["question"] for entry in entries]
         vectors = questions.vectors
         grouping = Grouping.of(shot.detector, threshold, vectors)
-        labels = linked_labels(questions, texts, shot.detector, grouping)
+        labels, refused = linked_labels(questions, texts, shot.detector, grouping)
 
         # The answers to two of these questions bind them.
         own = list(questions.folded) if labelled else []
@@ -116,7 +116,7 @@ def grouped_within(
             grouping.shifts,
         )
         groups = groups_of(vectors, labels)
-        made = groups, grouping.threshold, grouping.weight
+        made = groups, grouping.threshold, grouping.weight, refused
         parts.append(Part(rows, Snapshot(entries, questions, shot.detector, *made)))
     return parts
 
@@ -132,4 +132,10 @@ def together(shot: Snapshot, parts: Sequence[Part]) -> Snapshot:
     if not parts:
         return shot
     first = parts[0].shot
-    return shot._replace(groups=groups, threshold=first.threshold, weight=first.weight)
+    refused = [part.rows[part.shot.refused] for part in parts]
+    return shot._replace(
+        groups=groups,
+        threshold=first.threshold,
+        weight=first.weight,
+        refused=np.concatenate(refused),
+    )

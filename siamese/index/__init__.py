@@ -7,6 +7,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,8 @@ from siamese.text.lists import text_list
 
 if TYPE_CHECKING:
     from siamese.index.parts import Parts
+
+JUDGED = 4096  # hits that are judged at once
 
 __all__ = ["Added", "Hit", "QuestionIndex", "Snapshot"]
 
@@ -69,6 +72,29 @@ class Found(NamedTuple):
     vectors: list[np.ndarray]  # float32 [hits, d] of each question, best first
     entries: list[list[dict[str, Any]]]  # of the same hits
     reading: Mapping[str, Any]  # of the list, see `QuestionIndex.build`
+
+    def hits(
+        self, texts: Sequence[str], some: Sequence[int], threshold: float | None
+    ) -> list[list[Hit]]:
+        """The hits of some of the questions; none for one without words."""
+        entries = [entry for at in some for entry in self.entries[at]]
+        counts = [len(self.entries[at]) for at in some]
+        asked = np.repeat(np.arange(len(some)), counts)
+        stored = self.questions(
+            [entry["question"] for entry in entries],
+            np.concatenate([self.vectors[at] for at in some]),
+        )
+        new = self.questions([texts[at] for at in some], self.queries[list(some)])
+        verdicts = judged(self.detector, new.rows(asked), stored, threshold)
+        all_hits = iter(
+            Hit(entry["id"], entry["question"], *verdict, entry["columns"])
+            for entry, verdict in zip(entries, verdicts)
+        )
+        found = [list(islice(all_hits, count)) for count in counts]
+        return [
+            hits if self.queries[at].any() or has_words(texts[at]) else []
+            for at, hits in zip(some, found)
+        ]
 
     def questions(self, texts: list[str], vectors: np.ndarray) -> Questions:
         """Questions as a decision is given them."""
@@ -365,23 +391,11 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
             found_within = self._found_within(asked, within, threshold)
             return found_within[0] if is_one else found_within
         found = self._found(asked)
-        answers = []
-        for text, query, vectors, entries in zip(
-            texts, found.queries, found.vectors, found.entries
-        ):
-            shown = [entry["question"] for entry in entries]
-            asked = found.questions([text], query[None])
-            verdicts = judged(
-                found.detector,
-                found.questions(shown, vectors),
-                asked.rows(np.zeros(len(shown), np.int64)),
-                threshold,
-            )
-            hits = [
-                Hit(entry["id"], entry["question"], *verdict, entry["columns"])
-                for entry, verdict in zip(entries, verdicts)
-            ]
-            answers.append(hits if query.any() or has_words(text) else [])
+        answers: list[list[Hit]] = []
+        step = max(1, JUDGED // k)
+        for start in range(0, len(texts), step):
+            some = range(start, min(start + step, len(texts)))
+            answers += found.hits(texts, some, threshold)
         return answers[0] if is_one else answers
 
     @abstractmethod

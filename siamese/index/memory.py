@@ -70,6 +70,7 @@ class Moment:
     # without the answers; and how the groups were made. None before they are.
     labels: np.ndarray | None = None
     grouping: Grouping | None = None
+    refused: np.ndarray | None = None  # see `Snapshot`
 
     def without(self, places: Sequence[int]) -> Moment:
         """Without the questions at some places."""
@@ -93,6 +94,7 @@ class Moment:
             vectors=read_only(self.vectors[live]),
             labels=labels,
             grouping=grouping,
+            refused=None,
         )
 
     def followed_by(self, entries: list[dict[str, Any]], new: Questions) -> Moment:
@@ -124,7 +126,8 @@ class Moment:
             self._is_known,
             grouping.shifts,
         )
-        return replace(self, labels=np.append(self.labels, new), grouping=grouping)
+        labels = np.append(self.labels, new)
+        return replace(self, labels=labels, grouping=grouping, refused=None)
 
     def _groups_with(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         members = np.flatnonzero(np.isin(self.labels, self.labels[places]))
@@ -171,7 +174,8 @@ class Moment:
         shifts = self.grouping.shifts
         labels = bound_labels(self.vectors, self.labels, same, different, rule, shifts)
         groups = groups_of(self.vectors, labels)
-        return Snapshot(entries, questions, self.detector, groups, threshold, weight)
+        made = groups, threshold, weight, self.refused
+        return Snapshot(entries, questions, self.detector, *made)
 
 
 def copy_of(entry: dict[str, Any]) -> dict[str, Any]:
@@ -302,8 +306,11 @@ class ListIndex(QuestionIndex):
             if now.grouping is None or regroup:
                 grouping = Grouping.of(now.detector, threshold, now.vectors)
                 texts = [entry["question"] for entry in now.entries]
-                labels = linked_labels(now.questions(), texts, now.detector, grouping)
-                now = replace(now, labels=first_of_groups(labels), grouping=grouping)
+                labels, refused = linked_labels(
+                    now.questions(), texts, now.detector, grouping
+                )
+                labels = first_of_groups(labels)
+                now = replace(now, labels=labels, grouping=grouping, refused=refused)
                 self._now = now
             else:
                 now.grouping.check_threshold(threshold)

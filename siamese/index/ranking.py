@@ -41,6 +41,7 @@ class Hit(NamedTuple):
     similarity: float
     probability: float | None  # None where the model has no calibration
     is_duplicate: bool
+    difference: str  # what the near-miss check took a penalty for; '' for none
     columns: dict[str, Any]
 
 

@@ -46,6 +46,7 @@ from siamese.model.near_misses import NearMissCheck
 from siamese.reading.pairs import QuestionPairs
 from siamese.reading.tables import json_value
 from siamese.system.files import refuse_existing
+from siamese.text.cleaning import folded
 from siamese.text.language import list_languages
 
 
@@ -236,6 +237,7 @@ class FileIndex(QuestionIndex):
 
     @steady
     def _grouped(self, threshold: float | None, regroup: bool) -> Snapshot:
+        refused: np.ndarray | None = None
         for _ in attempts(5, pause=0):
             with self._moment() as (db, view):
                 state = view.state
@@ -245,13 +247,15 @@ class FileIndex(QuestionIndex):
                 if is_same and not regroup:
                     labels, grouping = stored_groups.read_labels(db, state)
                     grouping.check_threshold(threshold)
-                    return stored_groups.snapshot(db, state, detector, labels, grouping)
+                    shot = stored_groups.snapshot(db, state, detector, labels, grouping)
+                    return shot._replace(refused=refused)
                 texts = rows_of.texts_of(db, state)
                 if self._file.read_only:
-                    labels, grouping = _linked(view, texts, threshold)
-                    return stored_groups.snapshot(db, state, detector, labels, grouping)
+                    labels, refused, grouping = _linked(view, texts, threshold)
+                    shot = stored_groups.snapshot(db, state, detector, labels, grouping)
+                    return shot._replace(refused=refused)
             # Outside of any transaction: it may take half a minute.
-            labels, grouping = _linked(view, texts, threshold)
+            labels, refused, grouping = _linked(view, texts, threshold)
             with self._moment(change=True) as (db, view):
                 now = view.detector
                 is_fitted = _how_grouped(now) != _how_grouped(detector)
@@ -261,6 +265,8 @@ class FileIndex(QuestionIndex):
                     # The end of a change adds the questions that have come meanwhile.
                     stored_groups.write_labels(db, state, labels, view.state, grouping)
                     regroup = False
+                if view.state is not state:
+                    refused = None  # Its places are those of other questions.
         raise CheckpointError(
             f"{self._file.path} is being changed too often to group it. Try again."
         )
@@ -395,10 +401,11 @@ def _how_grouped(detector: DuplicateDetector) -> list[Any]:
 
 def _linked(
     view: View, texts: list[str], threshold: float | None
-) -> tuple[np.ndarray, Grouping]:
-    """New groups without the answers, as `stored_groups.read_labels` has them."""
+) -> tuple[np.ndarray, np.ndarray, Grouping]:
+    """New groups without the answers, the pairs that were kept apart, and how the groups were made."""
     vectors = view.state.vectors
     grouping = Grouping.of(view.detector, threshold, vectors)
     read = as_read(view.detector, texts, view.facts["reading"])
-    labels = linked_labels(Questions(read, vectors), texts, view.detector, grouping)
-    return labels, grouping
+    questions = Questions(read, vectors, list(map(folded, texts)))
+    labels, refused = linked_labels(questions, texts, view.detector, grouping)
+    return labels, refused, grouping

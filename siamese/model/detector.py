@@ -354,6 +354,7 @@ class Verdict(NamedTuple):
     similarity: float  # the cosine
     probability: float | None  # None where the model has no calibration
     is_duplicate: bool
+    difference: str  # what the near-miss check took a penalty for; '' for none
 
 
 def judged(
@@ -370,7 +371,39 @@ def judged(
     chances = detector.decision.probabilities(scores)
     known = [None] * len(cosines) if chances is None else chances.tolist()
     answers = (scores > border_of(detector, threshold)).tolist()
-    return list(map(Verdict, cosines, known, answers))
+    differences = differences_between(detector, one, two)
+    return list(map(Verdict, cosines, known, answers, differences))
+
+
+def differences_between(
+    detector: DuplicateDetector, one: Questions, two: Questions
+) -> list[str]:
+    """What the near-miss check took a penalty for in pairs of questions; '' for those without a penalty."""
+    check = detector.check
+    if check is None:
+        return [""] * len(one.texts)
+    texts = list(one.texts)
+    others = list(two.texts)
+    penalties = check.penalty(texts, others, cosines_with(one.vectors, two.vectors))
+    return [
+        shown_difference(check, text, other) if penalty > 0 else ""
+        for text, other, penalty in zip(texts, others, penalties.tolist())
+    ]
+
+
+def shown_difference(check: NearMissCheck, text: str, other: str) -> str:
+    """In what two texts differ, as a reader is told: 'number: 3 / 4'; other words without their kind.
+
+    Example:
+      >>> check = NearMissCheck.shipped()
+      >>> shown_difference(check, "Is room 3 open?", "Is room 4 open?")
+      'number: 3 / 4'
+    """
+    parts = [
+        str(reason) if reason.kind == "noun" else f"{reason.kind}: {reason}"
+        for reason in check.reasons(text, other)
+    ]
+    return "; ".join(parts) or "wording"
 
 
 def border_of(detector: DuplicateDetector, threshold: float | None = None) -> float:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from siamese.errors import DataError
+from siamese.model.decision import Questions
 from siamese.model.detector import DuplicateDetector, judged
-from siamese.model.near_misses import differences_of
+from siamese.model.near_misses import FEATURES, differences_of
+from siamese.nn.nearest import cosines_with
 from siamese.text.display import harmless, rounded
 from siamese.text.lists import text_list
 from siamese.text.tokenizer import LONGEST, MAX_TOKENS
@@ -30,16 +32,21 @@ class Explanation(NamedTuple):
     similarity: float
     probability: float | None
     is_duplicate: bool
+    difference: str  # what the near-miss check took a penalty for; '' for none
     threshold: float
     words1: list[WordEffect]
     words2: list[WordEffect]
+    # The comparison features of the near-miss check (`FEATURES`) that are not 0, and the
+    # penalty on the cosine; empty for a model without a check.
+    compared: dict[str, float]
 
     def as_dict(self) -> dict[str, Any]:
         """JSON values."""
         words1, words2 = (
             [rounded(w._asdict()) for w in ws] for ws in (self.words1, self.words2)
         )
-        return rounded({**self._asdict(), "words1": words1, "words2": words2})
+        lists = {"words1": words1, "words2": words2, "compared": rounded(self.compared)}
+        return rounded(self._asdict()) | lists
 
     def __str__(self) -> str:
         width = max(len(harmless(w.word)) for w in (*self.words1, *self.words2))
@@ -53,6 +60,10 @@ class Explanation(NamedTuple):
                 change = "the only word" if effect is None else f"{effect:+.3f}"
                 note = "" if known else "  (never seen by the model)"
                 lines.append(f"    {harmless(word):<{width}}  {change}{note}")
+        if self.compared:
+            lines.append("  compared word by word:")
+            numbers = (f"{name} {value:g}" for name, value in self.compared.items())
+            lines.append(f"    {', '.join(numbers)}")
         return "\n".join(lines)
 
 
@@ -72,7 +83,8 @@ def explain(detector: DuplicateDetector, question1: str, question2: str) -> Expl
         name = f"question{words.index([]) + 1}"
         raise DataError(f"{name} has no words, so there is nothing to explain.")
     texts = [" ".join(some) for some in words]
-    (verdict,) = judged(detector, *detector.pairs(*([text] for text in texts)))
+    pair = detector.pairs(*([text] for text in texts))
+    (verdict,) = judged(detector, *pair)
     sides = []
     for some, other in zip(words, reversed(texts)):
         effects: list[float | None] = [None]
@@ -85,7 +97,23 @@ def explain(detector: DuplicateDetector, question1: str, question2: str) -> Expl
             ).tolist()
         known = [not detector.unknown_words(word) for word in some]
         sides.append(list(map(WordEffect, some, effects, known)))
-    return Explanation(question1, question2, *verdict, detector.threshold, *sides)
+    compared = _compared(detector, *pair)
+    told = *verdict, detector.threshold
+    return Explanation(question1, question2, *told, *sides, compared)
+
+
+def _compared(
+    detector: DuplicateDetector, one: Questions, two: Questions
+) -> dict[str, float]:
+    """What the near-miss check counts in one pair of questions, see `Explanation.compared`."""
+    check = detector.check
+    if check is None:
+        return {}
+    cosines = cosines_with(one.vectors, two.vectors)
+    rows = check.features(list(one.texts), list(two.texts), cosines)
+    values = zip(FEATURES, rows[0].tolist())
+    found = {name: round(value, 3) for name, value in values if value}
+    return {**found, "penalty": round(float(check.penalty_of(rows)[0]), 3)}
 
 
 def differences(question1: str, question2: str) -> list[str]:

@@ -107,12 +107,15 @@ def model_of(kind: Any) -> Any:
 
 
 ANSWER = {"similarity": float, "probability": float | None, "is_duplicate": bool}
+ANSWER |= {"difference": str}  # what the near-miss check took a penalty for; or empty
 WORDS = list[model_of(WordEffect)]
-GROUP_ROW = {"group": str, "keep": int, "similarity": float, "same_text": int}
-GROUP_ROW |= {"id": str, "question": str}
+GROUP_ROW = {"group": str, "keep": int, "similarity": float, "difference": str}
+GROUP_ROW |= {"same_text": int, "id": str, "question": str}
 Problem = create_model("Problem", detail=str)
 Answers = create_model("Answers", answers=list[create_model("Answer", **ANSWER)])
 EFFECTS = {"threshold": float, "words1": WORDS, "words2": WORDS}
+# What the near-miss check counts, by `siamese.model.near_misses.FEATURES`.
+EFFECTS |= {"compared": dict[str, float]}
 Explained = create_model("Explained", **ANSWER, **EFFECTS)
 # The code of a hit's language, empty where it is the main one of the list.
 FOUND = create_model("Hit", **get_type_hints(Hit), language=str)

@@ -46,6 +46,7 @@ ROWS = [
     ("duplicates q.csv --model model", "--regroup", "made each time"),
     ("duplicates q.db --pairs", "--regroup", "make no groups"),
     ("duplicates q.db --differences", "--regroup", "make no groups"),
+    ("duplicates q.db", "--differences", "without the near-miss check"),
     ("duplicates q.db", "--overwrite", "No output is named"),
     ("serve q.db", "--column question", ON_INDEX),
     ("serve q.csv", "--json", "in JSON by itself"),

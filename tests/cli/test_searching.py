@@ -12,6 +12,7 @@ from siamese import DuplicateDetector, QuestionIndex
 from siamese.cli import duplicates
 from siamese.corpus import handwritten_questions
 from siamese.errors import CheckpointError
+from siamese.groups.grouping import GROUP_COLUMNS
 from siamese.model.detector import UNLABELLED_THRESHOLD
 
 EVIL = "how \x1b]0;owned\x07\x1b[31m far ?"
@@ -164,6 +165,7 @@ def test_predict_answers_a_file_of_pairs_in_order(run, rows):
         "similarity",
         "probability",
         "is_duplicate",
+        "difference",
         "id",
     ]
     assert list(table[0]) == columns
@@ -382,20 +384,73 @@ def test_a_number_beyond_all_floats_orders_nothing(refused, big):
     refused([*big, "n=min"], "Question 0: n is 1000")
 
 
-def test_pairs_that_differ_in_a_number_a_negation_or_a_name(rows):
-    Path("q.txt").write_text("how far is 3\nhow far is 4\nHow Far Is 4\nit is not 4\n")
-    command = [
-        "duplicates",
-        "q.txt",
-        "--model",
-        "model",
-        "--threshold",
-        "-1",
-        "--differences",
+APART = (
+    "Does the 8:15 train stop in York?",
+    "Does the 9:15 train stop in York?",
+    "does the 9:15 train stop in york?",
+    "Can I feed my dog grapes?",
+)
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_what_is_kept_apart_is_counted_and_listed_with_its_reason(run, rows, stored):
+    Path("q.txt").write_text("\n".join(APART))
+    target = "q.txt"
+    if stored:
+        target = "q.db"
+        assert run("index", "build", "q.txt", "--output", target)[0] == 0
+    for _ in range(2):  # An index has its groups the second time.
+        out, err = run("duplicates", target, "--json")[1:]
+        assert json.loads(out)["kept_apart"] == 1
+        assert "1 pair above the threshold was kept apart as near misses" in err
+    (row,) = rows("duplicates", target, "--differences")
+    assert (row["id1"], row["id2"]) == ("0", "1")
+    assert row["difference"] == "number: 8:15 / 9:15"
+    pairs = rows("duplicates", target, "--pairs")
+    assert [(own["id1"], own["id2"], own["difference"]) for own in pairs] == [
+        ("1", "2", "")
     ]
-    table = {(row["id1"], row["id2"]): row["differs"] for row in rows(*command)}
-    assert table.pop(("0", "1")) == table.pop(("0", "2")) == "3 / 4"
-    assert table.keys() == {(n, "3") for n in "012"} and "- / not" in table["1", "3"]
+    # The owner says that a number does not count; an index makes its groups again.
+    out, err = run("duplicates", target, "--ignore", "number", "--json")[1:]
+    facts = json.loads(out)
+    assert (facts["largest"], facts["kept_apart"]) == (3, 0)
+    assert ("made again" in err) == stored
+    unchecked = json.loads(
+        run("duplicates", target, "--no-near-miss-check", "--json")[1]
+    )
+    assert unchecked["largest"] == 3 and "kept_apart" not in unchecked
+    assert "0 pairs above the threshold were kept apart" in err
+
+
+def test_a_pair_that_an_answer_joins_is_not_kept_apart(run, rows):
+    Path("q.txt").write_text("\n".join(APART))
+    answers = ["question1,question2,is_duplicate", f"{APART[0]},{APART[1]},1"]
+    Path("q.txt.answers.csv").write_text("\n".join(answers))
+    facts = json.loads(run("duplicates", "q.txt", "--json")[1])
+    assert (facts["largest"], facts["kept_apart"]) == (3, 0)
+    assert rows("duplicates", "q.txt", "--differences") == []
+
+
+def test_verdicts_have_a_difference_and_the_order_stays_that_of_the_cosine(run, rows):
+    Path("q.txt").write_text("\n".join(APART))
+    hits = json.loads(run("search", "q.txt", APART[0], "-k", "3", "--json")[1])["hits"]
+    cosines = [hit["similarity"] for hit in hits]
+    assert cosines == sorted(cosines, reverse=True)
+    told = [(hit["id"], hit["is_duplicate"], hit["difference"]) for hit in hits]
+    reason = "number: 8:15 / 9:15"
+    assert told[0] == ("0", True, "")
+    assert sorted(told[1:]) == [("1", False, reason), ("2", False, reason)]
+    matches = rows("match", "q.txt", "-k", "1")
+    assert [row["difference"] for row in matches][:3] == [reason, "", ""]
+    Path("p.csv").write_text(f"question1,question2\n{APART[0]},{APART[1]}\n")
+    (row,) = rows("predict", "use", "p.csv")
+    assert (row["is_duplicate"], row["difference"]) == ("0", reason)
+    command = ["predict", "use", *APART[:2]]
+    text = run(*command, "--explain")[1]
+    assert reason in text and "numbers_exchanged 1" in text
+    answer = json.loads(run(*command, "--explain", "--json")[1])
+    assert answer["difference"] == reason and answer["compared"]["penalty"] > 0.1
+    assert json.loads(run(*command, "--ignore", "number", "--json")[1])["is_duplicate"]
 
 
 def test_a_threshold_without_labels_is_shown_with_what_lies_below(run):
@@ -443,8 +498,6 @@ def test_equal_texts_are_compared_once_and_listed_in_their_order(run, monkeypatc
     facts = json.loads(run("duplicates", "q.txt", "--json")[1])
     assert (facts["groups"], len(facts["next_pairs"])) == (2, 1)
     command = ["duplicates", "q.txt", "--json", "--threshold", "0.3"]
-    facts = json.loads(run(*command, "--differences")[1])
-    assert (facts["questions"], facts["pairs"]) == (200, 1)
     monkeypatch.setattr(duplicates, "MOST_PAIRS", 9_950)
     out, err = run(*command, "--pairs")[1:]
     rows = json.loads(out)["rows"]
@@ -727,7 +780,7 @@ def target_of(run, name, stored):
 
 @each_list
 @each_target
-@pytest.mark.parametrize("kind", ["groups", "--pairs", "--differences"])
+@pytest.mark.parametrize("kind", ["groups", "--pairs"])
 def test_a_table_has_the_same_header_whatever_is_found(run, name, stored, kind):
     flags = [kind]
     if kind == "groups":
@@ -761,7 +814,7 @@ def test_a_table_of_groups_has_the_lists_own_columns(run, name, stored):
     regroup = ["--regroup"] * stored
     header = run("duplicates", *target, "--threshold", "1", *regroup)[1].splitlines()[0]
     columns = header.split(",")
-    assert columns[:6] == ["group", "keep", "similarity", "same_text", "id", "question"]
+    assert columns[:7] == [*GROUP_COLUMNS]
     own = {"q.txt": [], "q.csv": ["by", "column_group"], "q.jsonl": ["by", "row"]}[name]
     row = ["row"] if not stored and name != "q.jsonl" else []
-    assert columns[6:] == row + own
+    assert columns[len(GROUP_COLUMNS) :] == row + own

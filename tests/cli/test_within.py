@@ -14,7 +14,7 @@ COMMANDS = {
     "groups": ("duplicates",),
     "groups at a threshold": ("duplicates", "--threshold", "0.6"),
     "pairs": ("duplicates", "--pairs", "--threshold", "0.6"),
-    "differences": ("duplicates", "--differences", "--threshold", "0.5"),
+    "differences": ("duplicates", "--differences"),
     "matches": ("match", "-k", "2"),
 }
 
@@ -90,7 +90,7 @@ def test_it_is_equal_to_each_part_alone(rows, questions, kind, names):
     for part in parts_of(questions, names).values():
         write("part.csv", part)
         alone += rows(command, "part.csv", *flags)
-    assert len(whole) > 1 and told(whole) == told(alone)
+    assert whole and told(whole) == told(alone)
 
 
 def test_two_lists_are_matched_within_a_column(rows, questions):

@@ -18,6 +18,8 @@ from siamese import (
     to_pandas,
 )
 from siamese.cli.main import main
+from siamese.groups.grouping import GROUP_COLUMNS
+from siamese.index import Hit
 
 TEXTS = [
     "How do I learn to cook?",
@@ -33,7 +35,7 @@ COLUMNS = {
     "day": DAYS,
     "keep": [1, 2, 3, 4, 5],
 }
-OWN = ["group", "keep", "similarity", "same_text", "id", "question", "row"]
+OWN = [*GROUP_COLUMNS, "row"]
 
 
 def table_of(kind, columns=COLUMNS):
@@ -131,7 +133,7 @@ def test_it_finds_what_the_command_finds(tmp_path, monkeypatch, model):
         assert [{n: str(v) for n, v in row.items()} for row in found] == written != []
 
 
-HIT_COLUMNS = ["id", "question", "similarity", "probability", "is_duplicate"]
+HIT_COLUMNS = [*Hit._fields[:-1]]
 
 
 @pytest.fixture(scope="module")
