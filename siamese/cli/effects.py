@@ -78,6 +78,12 @@ TABLE = (
         ("threshold", "columns", "list", *CHECK),
         "Queries have no labels",
     ),
+    NoEffect(
+        "evaluate",
+        "groups",
+        ("columns", "list"),
+        "--groups reads a column of the list, no pairs",
+    ),
     NoEffect("threshold", "a model", ("model",), "{} is a model itself"),
     NoEffect("threshold", "no list", OF_LIST, NO_LIST),
     NoEffect("threshold", "an index", OF_LIST, IS_INDEX),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,19 @@ from siamese.cli.output import Facts
 from siamese.groups.grouping import Grouping, Snapshot
 from siamese.groups.refused import refused_pairs
 from siamese.groups.within import keys_of, rows_by_key
-from siamese.model.detector import differences_between, shown_difference
+from siamese.model.detector import (
+    DuplicateDetector,
+    border_of,
+    differences_between,
+    shown_difference,
+)
 from siamese.nn.nearest import cosines_with
 from siamese.reading.clusters import answer_key
 from siamese.reading.pairs import QuestionPairs
 from siamese.system.arguments import counted
 
 PAIR_COLUMNS = ("id1", "question1", "id2", "question2", "similarity", "difference")
+LEAST_SAME = 3  # answers of yes to refused pairs of a kind, before that is told
 Row = dict[str, Any]
 
 
@@ -104,3 +111,26 @@ def _with_reasons(shot: Snapshot, pairs: np.ndarray) -> list[Row]:
             sides = texts[one], texts[two]
             row["difference"] = shown_difference(shot.detector.check, *sides)
     return rows
+
+
+def about_ignored(detector: DuplicateDetector, answers: QuestionPairs) -> list[str]:
+    """A line for each kind of difference for which most refused pairs were answered "the same"."""
+    check = detector.check
+    if check is None or not len(answers):
+        return []
+    sides = detector.pairs(answers.question1, answers.question2)
+    cut = border_of(detector)
+    without = detector.with_check(None).decision
+    refused = without.scores(*sides) > cut
+    refused &= detector.decision.scores(*sides) <= cut
+    said: dict[str, list[bool]] = {}
+    for at in np.flatnonzero(refused).tolist():
+        texts = [side.texts[at] for side in sides]
+        for kind in {reason.kind for reason in check.reasons(*texts)}:
+            said.setdefault(kind, []).append(bool(answers.is_duplicate[at]))
+    return [
+        f"{sum(own)} of the {len(own)} pairs that were refused for a {kind} are the same, you say: "
+        f"--ignore {quote(kind)} lets it not count."
+        for kind, own in sorted(said.items())
+        if sum(own) >= LEAST_SAME and 2 * sum(own) > len(own)
+    ]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+import numpy as np
+
 from siamese.cli import arguments as shared
 from siamese.cli import reading
 from siamese.cli.arguments import (
@@ -28,8 +30,13 @@ from siamese.cli.reading import (
     with_check_of,
 )
 from siamese.errors import ArgumentError
+from siamese.evaluation.groups import group_figures
+from siamese.groups.grouping import Grouping, linked_labels
+from siamese.groups.within import keys_of
 from siamese.model.detector import DuplicateDetector
 from siamese.reading.clusters import clusters
+from siamese.system.arguments import counted
+from siamese.text.display import rounded
 
 # ---- data ----
 
@@ -68,6 +75,8 @@ def data(options: Data) -> Facts:
 # ---- evaluate ----
 
 MEASURED = OneOf(required=True)
+# Thresholds of which that with the best groups is told.
+CUTS = [round(0.4 + 0.025 * step, 3) for step in range(23)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +96,14 @@ class Evaluate(CommandOptions):
             one_of=MEASURED,
         ),
     ] = None
+    groups: Annotated[
+        str | None,
+        option(
+            metavar="COLUMN",
+            help="a column of the list with the true group of each question",
+            one_of=MEASURED,
+        ),
+    ] = None
     threshold: shared.Threshold = None
     relevant: Annotated[
         str | None,
@@ -99,9 +116,10 @@ class Evaluate(CommandOptions):
 
 @command(Evaluate)
 def evaluate(options: Evaluate) -> Result:
-    """Measure a model on labelled pairs, or the search of an index on queries with known answers.
+    """Measure a model on labelled pairs, a search on queries with known answers, or groups on true ones.
 
     siamese evaluate runs/course --questions questions.csv
+    siamese evaluate tickets.csv --groups problem       (the groups that `siamese duplicates` makes)
     siamese evaluate questions.db --queries new.csv --relevant known.csv
     """
     from siamese.evaluation.report import Evaluation
@@ -113,6 +131,9 @@ def evaluate(options: Evaluate) -> Result:
     if options.queries:
         refuse_flags("evaluate", "queries", options)
         return _on_queries(options)
+    if options.groups:
+        refuse_flags("evaluate", "groups", options)
+        return _on_groups(options)
     detector = _evaluated(options)
     read = labelled_pairs(options.questions, options.read, listed=options.read.list)
     note(*read.notes)
@@ -152,6 +173,53 @@ def _evaluated(options: Evaluate) -> DuplicateDetector:
         note_each(source.notes())
         note(*source.about_threshold(options.threshold))
         return source.detector
+
+
+def _on_groups(options: Evaluate) -> Result:
+    """How well the groups of a list agree with a column of true ones, and the threshold that does best."""
+    if reading.kind_of_target(options.index) == "model":
+        raise ArgumentError(
+            f"{options.index} is a model: --groups names a column of a list or an index."
+        )
+    with opened(options.index, options) as source:
+        note_each(source.notes())
+        note(*source.about_threshold(options.threshold))
+        shot = source.index().grouped(options.threshold)
+        truth = [key[0] for key in keys_of(shot.entries, [options.groups])]
+    labels = np.arange(len(truth))
+    for number, group in enumerate(shot.groups, start=len(truth)):
+        labels[[member.row for member in group]] = number
+    figures = group_figures(labels, truth)
+
+    # The same groups without answers, at other thresholds.
+    f1 = {}
+    texts = [entry["question"] for entry in shot.entries]
+    for cut in CUTS:
+        grouping = Grouping.of(shot.detector, cut, shot.vectors)
+        made, _ = linked_labels(shot.questions, texts, shot.detector, grouping)
+        f1[cut] = group_figures(made, truth)["f1"]
+    best = max(f1, key=f1.__getitem__)
+    facts = threshold_facts(shot.detector, options.threshold)
+    facts |= {"threshold": shot.threshold, "questions": len(truth), **figures}
+    facts |= {"best_threshold": best, "best_f1": f1[best]}
+    return Result(_groups_text(facts), rounded(facts))
+
+
+def _groups_text(facts: Facts) -> str:
+    """The figures of groups as lines."""
+    table = [["", "precision", "recall", "F1"]]
+    for name, before in (("pairs", ""), ("B-cubed", "b_cubed_")):
+        values = (facts[f"{before}{own}"] for own in ("precision", "recall", "f1"))
+        table.append([name, *(f"{value:.3f}" for value in values)])
+    return "\n".join(
+        [
+            f"{counted(facts['questions'], 'question')}, threshold {facts['threshold']:.3f}: "
+            f"{facts['right_pairs']:,} of {counted(facts['pairs'], 'pair')} in groups are right, of "
+            f"{facts['true_pairs']:,} true ones.",
+            *aligned(table),
+            f"Best F1 over pairs: {facts['best_f1']:.3f}, at the threshold {facts['best_threshold']:g}.",
+        ]
+    )
 
 
 def _on_queries(options: Evaluate) -> Result:

@@ -18,6 +18,7 @@ from siamese.cli.arguments import (
 )
 from siamese.cli.asking import ask_pairs
 from siamese.cli.effects import refuse_flags
+from siamese.cli.kept_apart import about_ignored
 from siamese.cli.output import Facts, Result, claim, note, note_each
 from siamese.cli.reading import labelled_pairs, opened, too_long
 from siamese.encoders import is_encoder_name
@@ -136,6 +137,7 @@ def _of_index(options: Threshold) -> Result:
         assert pairs is not None
         labels = Labels(pairs, facts, bind=True)
         note(*_too_long(source.detector, pairs))
+        note(*about_ignored(source.detector, pairs))
         if labels.are_few:
             return _too_few(labels, source.detector, options)
         fit = _fit(labels, options, source.detector, similar)
@@ -164,6 +166,7 @@ def _of_list(options: Threshold) -> Result:
             pairs = _read(path, options, source)
         labels = Labels(pairs, facts, bind=is_beside)
         note(*_too_long(detector, pairs))
+        note(*about_ignored(detector, pairs))
         if labels.are_few:
             return _too_few(labels, detector, options)
         fit = _fit(labels, options, detector, similar)
@@ -196,6 +199,7 @@ def _of_model(options: Threshold) -> Result:
     pairs = _read(options.answers, options)
     labels = Labels(pairs, facts)
     note(*_too_long(detector, pairs))
+    note(*about_ignored(detector, pairs))
     if labels.are_few:
         return _too_few(labels, detector, options)
     fit = _fit(labels, options, detector)

@@ -97,9 +97,15 @@ def explain(detector: DuplicateDetector, question1: str, question2: str) -> Expl
             ).tolist()
         known = [not detector.unknown_words(word) for word in some]
         sides.append(list(map(WordEffect, some, effects, known)))
-    compared = _compared(detector, *pair)
-    told = *verdict, detector.threshold
-    return Explanation(question1, question2, *told, *sides, compared)
+    return Explanation(
+        question1,
+        question2,
+        *verdict,
+        detector.threshold,
+        sides[0],
+        sides[1],
+        compared=_compared(detector, *pair),
+    )
 
 
 def _compared(

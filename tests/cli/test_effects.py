@@ -58,6 +58,8 @@ ROWS = [
     ("evaluate q.db --queries q.csv --relevant r.csv", "--threshold 0.5", "no labels"),
     ("evaluate q.db --queries q.csv --relevant r.csv", "--columns a,b", "no labels"),
     ("evaluate q.db --queries q.csv --relevant r.csv", "--list q.csv", "no labels"),
+    ("evaluate q.csv --groups id", "--list q.csv", "no pairs"),
+    ("evaluate q.csv --groups id", "--columns a,b", "no pairs"),
     ("threshold model --answers p.csv", "--model use", "is a model itself"),
     ("threshold model --answers p.csv", "--keep-repeated", NO_LIST),
     ("threshold q.db --label 3", "--column question", ON_INDEX),

@@ -43,6 +43,8 @@ PRINTED_BY = {
     "cli/duplicates.py": {"duplicates"},
     "cli/effects.py": set(),  # tests/cli/test_effects.py has a row for each.
     "cli/indexing.py: _check_form": {"index add"},
+    "cli/kept_apart.py: about_ignored": {"threshold"},
+    "cli/kept_apart.py": {"duplicates"},
     "cli/labels.py": {"evaluate"},
     "cli/main.py": {""},
     "cli/messages.py": set(),  # It puts them in the place of Python's arguments.

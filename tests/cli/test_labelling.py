@@ -567,3 +567,18 @@ def test_links_of_a_list_or_an_index_are_read_by_its_ids_and_the_advice_works(
         # Nobody answers here, so a threshold cannot be fitted yet.
         assert code == 0 or advised.startswith("threshold"), err
         assert "leave out" not in err
+
+
+def test_answers_that_refused_pairs_are_the_same_name_the_kind_to_ignore(run):
+    trains = [f"Does the {hour}:15 train to Leeds stop in York?" for hour in range(5)]
+    others = ["Can I feed my dog grapes?", "May dogs eat grapes?", "How old is Rome?"]
+    Path("q.txt").write_text("\n".join([*trains, *others]))
+    pairs = [(trains[0], own, 1) for own in trains[1:]]
+    pairs += [(*others[:2], 1), (others[0], others[2], 0), (trains[0], others[2], 0)]
+    lines = ["question1,question2,is_duplicate", *(f"{a},{b},{c}" for a, b, c in pairs)]
+    Path("q.txt.answers.csv").write_text("\n".join(lines))
+    command = ["threshold", "q.txt", "--answers", "q.txt.answers.csv"]
+    err = run(*command)[2]
+    assert "4 of the 4 pairs that were refused for a number" in err
+    assert "--ignore number" in err
+    assert "--ignore" not in run(*command, "--ignore", "number")[2]

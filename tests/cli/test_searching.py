@@ -2,6 +2,7 @@
 
 import json
 import os
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -420,6 +421,27 @@ def test_what_is_kept_apart_is_counted_and_listed_with_its_reason(run, rows, sto
     )
     assert unchecked["largest"] == 3 and "kept_apart" not in unchecked
     assert "0 pairs above the threshold were kept apart" in err
+
+
+def test_groups_are_measured_by_a_column_of_true_ones(run):
+    table = ["question,problem", *(f"{text},{at > 0}" for at, text in enumerate(APART))]
+    Path("q.csv").write_text("\n".join(table))
+    command = ["evaluate", "q.csv", "--groups", "problem"]
+    facts = json.loads(run(*command, "--json")[1])
+    found = rows_in_groups(json.loads(run("duplicates", "q.csv", "--json")[1]))
+    assert facts["pairs"] == len(found) == 1 and facts["right_pairs"] == 1
+    assert facts["precision"] == 1 and facts["recall"] == pytest.approx(1 / 3)
+    assert facts["best_f1"] >= facts["f1"]
+    assert "Best F1 over pairs" in run(*command)[1]
+    assert run("evaluate", "q.csv", "--groups", "nothing")[0] == 2
+
+
+def rows_in_groups(facts):
+    """The pairs of questions that share a group."""
+    groups = {}
+    for row in facts["rows"]:
+        groups.setdefault(row["group"], []).append(row["id"])
+    return [pair for group in groups.values() for pair in combinations(group, 2)]
 
 
 def test_a_pair_that_an_answer_joins_is_not_kept_apart(run, rows):

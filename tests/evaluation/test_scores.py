@@ -20,6 +20,7 @@ from siamese.evaluation.calibration import (
     expected_calibration_error,
     fit_calibration,
 )
+from siamese.evaluation.groups import group_figures
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.evaluation.report import FIGURES, Evaluation, word_overlap
 from siamese.evaluation.retrieval import (
@@ -339,3 +340,19 @@ def test_relevance_that_cannot_be_read_is_refused_with_its_place(tmp_path, text,
     with pytest.raises(DataError) as error:
         read_relevance(path)
     assert place in str(error.value)
+
+
+def test_groups_are_measured_over_pairs_and_over_questions():
+    figures = group_figures(np.array([0, 0, 1, 1, 2]), ["a", "a", "a", "", ""])
+    assert (figures["pairs"], figures["true_pairs"], figures["right_pairs"]) == (
+        2,
+        3,
+        1,
+    )
+    assert figures["precision"] == 1 / 2 and figures["recall"] == pytest.approx(1 / 3)
+    assert figures["f1"] == pytest.approx(2 / 5)
+    # Of the five questions: 2/2, 2/2, 1/2, 1/2, 1; and 2/3, 2/3, 1/3, 1, 1.
+    assert figures["b_cubed_precision"] == pytest.approx(4 / 5)
+    assert figures["b_cubed_recall"] == pytest.approx((5 / 3 + 2) / 5)
+    same = group_figures(np.array([3, 3, 7]), ["x", "x", ""])
+    assert same["f1"] == same["b_cubed_f1"] == 1
