@@ -258,7 +258,9 @@ def test_the_page_is_its_own_files_alone(address):
         status, text, headers = ask(address, path)
         assert status == 200 and text
         assert headers["Content-Type"].split(";")[0] in ("text/css", "text/javascript")
-    allowed = ask(address, "/")[2]["Content-Security-Policy"]
+    sent = ask(address, "/?q=secret")[2]
+    assert sent["Referrer-Policy"] == "same-origin"  # A link tells no question.
+    allowed = sent["Content-Security-Policy"]
     assert "script-src 'self'" in allowed and "unsafe" not in allowed
 
 
