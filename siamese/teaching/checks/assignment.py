@@ -91,8 +91,11 @@ def _rows(side) -> np.ndarray:
     hint = "yield arrays: np.array of the padded questions"
     require(hasattr(side, "dtype"), f"a {type(side).__name__}", hint)
     array = np.asarray(side)
+    hint = "the batch has no questions: empty the two lists after the yield, not before"
+    require(array.size, f"an array of shape {array.shape}", hint)
+    hint = "token ids are whole numbers"
     shown = f"an array of {type(array.flat[0]).__name__}, dtype {array.dtype}"
-    require(array.dtype.kind in "iu", shown, "token ids are whole numbers")
+    require(array.dtype.kind in "iu", shown, hint)
     hint = "each question is a row of its own: append the padded question, do not add its words"
     require(array.ndim == 2, f"an array of shape {array.shape}", hint)
     return array

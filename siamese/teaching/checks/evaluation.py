@@ -67,7 +67,7 @@ check_expected_calibration_error = Exercise(
         Case("the same in four bins", (_P, _Y, 4)),
         Case("one bin", (_P, _Y, 1)),
         Case("most bins empty", (np.array([0.32, 0.33, 0.36, 0.92]), np.array([0, 1, 0, 1]))),
-        Case("a probability of exactly 1", (np.array([1.0, 1, 0.45, 0.55]), np.array([0, 1, 1, 0]))),
+        Case("a probability of exactly 1", (np.array([1.0, 0.95, 0.45, 0.55]), np.array([0, 1, 1, 0]))),
         Case("a probability of exactly 0", (np.array([0.0, 0, 0, 0.55]), np.array([1, 0, 1, 0]))),
         Case("labels True and False", (_P, _Y.astype(bool))),
         Case("perfectly calibrated", (np.repeat([0.25, 0.75], 4), np.array([0, 0, 1, 0, 1, 1, 0, 1]))),

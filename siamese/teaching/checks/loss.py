@@ -30,6 +30,8 @@ def _reread(sentence: str, code: str) -> str:
     if any(_is_margin(part) for node in compared for part in ast.walk(node)):
         return "the mask compares with the positive itself: the margin belongs to the hinge"
     used = [node for node in nodes if isinstance(node, ast.BinOp)]
+    if any(isinstance(node.op, ast.Sub) and _is_margin(node.right) for node in used):
+        return "the closest negative's term: the margin has the wrong sign"
     margins = [
         side for node in used for side in (node.left, node.right) if _is_margin(side)
     ]
