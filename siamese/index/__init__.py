@@ -385,7 +385,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
         weight = weight_of(self._model) if vector_weight is None else vector_weight
         weight = as_number(weight, "vector_weight", 0, 1)
         is_one = isinstance(questions, str)
-        texts = [questions] if is_one else text_list(questions, "search")
+        texts = text_list([questions] if is_one else questions, "search")
         asked = Asked(texts, k, mode, weight)
         if within:
             found_within = self._found_within(asked, within, threshold)

@@ -27,8 +27,8 @@ def export_parquet(
     from pyarrow import parquet
 
     own = index.path
-    is_there = os.path.exists(path) and own is not None and os.path.exists(own)
-    if is_there and os.path.samefile(own, path):
+    are_there = all(map(os.path.exists, (path, own or "")))
+    if own and are_there and os.path.samefile(own, path):
         raise ArgumentError(f"{path} is the index itself. Name another output.")
     shot = index.snapshot()
     entries = shot.entries

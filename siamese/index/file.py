@@ -20,6 +20,7 @@ import math
 import os
 import secrets
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -471,6 +472,7 @@ class IndexFile:
 
     def _check_same(self, before: tuple[int, int] | None) -> None:
         """Raises Unsteady where the file was exchanged between the openings of the connections."""
+        assert self._marks is not None
         if not before == self._marks.file == inode(self.path):
             raise Unsteady(f"{self.path} was exchanged while it was opened. Try again.")
 
@@ -499,7 +501,7 @@ class IndexFile:
         db.execute("pragma cell_size_check = on")
         db.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
         db.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 1)
-        if hasattr(db, "setconfig"):  # Python 3.12
+        if sys.version_info >= (3, 12):
             db.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
             db.setconfig(sqlite3.SQLITE_DBCONFIG_ENABLE_VIEW, False)
         return db
@@ -563,7 +565,7 @@ class IndexFile:
             if not getattr(error, "sqlite_errorname", "").startswith(MIXTURE):
                 raise
             return False
-        number = self._tokens[1].get(own, -1)
+        number = -1 if own is None else self._tokens[1].get(own, -1)
         # An older copy of the same index is another file, too.
         if number < self._own_number:
             return False
@@ -801,6 +803,7 @@ class IndexFile:
         """Gives the content of a transaction another token."""
         token = (token_of(db) + 1 + secrets.randbelow(TOKENS - 2)) % TOKENS
         # The bytes of a new file are not whole yet.
+        own: int | None
         if self._reader is None:
             own = token_of(db)
         elif self._marks is None or self._marks_now().written != self._written:

@@ -53,8 +53,12 @@ class Incoming(NamedTuple):
 
     def at(self, places: Sequence[int]) -> Incoming:
         """Those at some places."""
-        chosen = (part and [part[at] for at in places] for part in self)
-        return Incoming(*chosen)
+        texts, ids, columns = self
+        return Incoming(
+            [texts[at] for at in places],
+            None if ids is None else [ids[at] for at in places],
+            None if columns is None else [columns[at] for at in places],
+        )
 
 
 def _json_columns(values: Any) -> dict[str, Any]:
@@ -154,6 +158,11 @@ class Changes(NamedTuple):
     changed: list[tuple[int, int]]
     ids: list[str | None]  # of each; None where it gets the next free number
 
+    def ids_with(self, new_ids: Sequence[str]) -> list[str]:
+        """The id of each question, those of the written ones in their order."""
+        ids_of_new = dict(zip(self.new, new_ids))
+        return [ids_of_new.get(at, i or "") for at, i in enumerate(self.ids)]
+
     def counts(self, total: int) -> tuple[int, int, int]:
         """How many of `total` questions are added, replace others, and are skipped."""
         added = len(self.new) - len(self.replaced)
@@ -169,6 +178,7 @@ def without_ids(folded_texts: list[str], id_of: Mapping[str, str]) -> Changes:
 
 def by_ids(incoming: Incoming, stored: Mapping[str, Stored]) -> Changes:
     """Of questions with ids: another text replaces a stored one, and so do other columns."""
+    assert incoming.ids is not None
     new: list[int] = []
     replaced: list[int] = []
     changed: list[tuple[int, int]] = []

@@ -81,7 +81,7 @@ class Moment:
         kept = np.flatnonzero(live).tolist()
         labels = self.labels
         grouping = self.grouping
-        if grouping is not None:
+        if grouping is not None and labels is not None:
             # A group whose first question goes begins with its next one.
             labels = first_of_groups(labels[live])
             if grouping.means is not None:
@@ -114,24 +114,28 @@ class Moment:
     def _extended(self) -> Moment:
         """With groups of the questions that have come after the labels."""
         grouping = self.grouping
+        labels = self.labels
+        assert grouping is not None and labels is not None
         if grouping.means is not None:
             # Those that are there keep their r until the groups are made again.
-            means = local_means(self.vectors, self.vectors[len(self.labels) :])
+            means = local_means(self.vectors, self.vectors[len(labels) :])
             grouping = grouping._replace(means=np.append(grouping.means, means))
         new = labels_of_new(
             self.vectors,
-            len(self.labels),
+            len(labels),
             self._groups_with,
             grouping.rule(self.detector, self.questions()),
             self._is_known,
             grouping.shifts,
         )
-        labels = np.append(self.labels, new)
+        labels = np.append(labels, new)
         return replace(self, labels=labels, grouping=grouping, refused=None)
 
     def _groups_with(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        members = np.flatnonzero(np.isin(self.labels, self.labels[places]))
-        return members, self.labels[members]
+        labels = self.labels
+        assert labels is not None
+        members = np.flatnonzero(np.isin(labels, labels[places]))
+        return members, labels[members]
 
     def _is_known(self, places: np.ndarray) -> np.ndarray:
         knows = self.detector.encoder.knows
@@ -154,14 +158,17 @@ class Moment:
         first: dict[str, str] = {}
         for text, entry in zip(self.folded, self.entries):
             first.setdefault(text, entry["question"])
-        sides = ([first[key[at]] for key in self.answers] for at in (0, 1))
-        return QuestionPairs(*sides, np.array(list(self.answers.values()), bool))
+        return QuestionPairs(
+            [first[one] for one, _ in self.answers],
+            [first[two] for _, two in self.answers],
+            np.array(list(self.answers.values()), bool),
+        )
 
     def snapshot(self) -> Snapshot:
         """The questions, and the groups that obey the answers, where there are groups."""
         entries = list(map(copy_of, self.entries))
         questions = self.questions()
-        if self.grouping is None:
+        if self.grouping is None or self.labels is None:
             return Snapshot(entries, questions, self.detector)
         answered = {text for key in self.answers for text in key}
         texts = (
@@ -216,12 +223,11 @@ class ListIndex(QuestionIndex):
             changes = self._changes(incoming)
             prepared = encoded(self._model, texts, changes.new)
             entries = list(now.entries)
+            columns = incoming.columns or []
             for place, at in changes.changed:
-                entries[place] = {**entries[place], "columns": incoming.columns[at]}
-            ids = changes.ids
+                entries[place] = {**entries[place], "columns": columns[at]}
             new_ids, new = self._numbered(incoming.at(changes.new))
-            for at, i in zip(changes.new, new_ids):
-                ids[at] = i
+            ids = changes.ids_with(new_ids)
             now = replace(now, entries=entries).without(changes.replaced)
             now = now.followed_by(new, prepared)
             self._now = now.without_lost_answers() if changes.replaced else now
@@ -328,9 +334,9 @@ class ListIndex(QuestionIndex):
                 for at in known:
                     answers.pop(keys[at], None)
             else:
-                for *key, label in new_answers(now.pairs(), pairs.select(known)):
-                    answers.pop(tuple(key), None)  # A newer answer is a later one.
-                    answers[tuple(key)] = label
+                for one, two, label in new_answers(now.pairs(), pairs.select(known)):
+                    answers.pop((one, two), None)  # A newer answer is a later one.
+                    answers[one, two] = label
             self._now = replace(now, answers=answers)
         return len(known)
 

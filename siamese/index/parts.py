@@ -43,25 +43,28 @@ class Parts:
         facts = index.facts
         moment = facts.moment
         with self._lock:
-            if self._shot is None or self._moment is not moment:
-                self._forget(moment, index.snapshot())
+            shot = self._shot
+            if shot is None or self._moment is not moment:
+                shot = index.snapshot()
+                self._forget(moment, shot)
             reading = facts.reading
             main = reading.get("language")
             if names not in self._rows:
-                keys = keys_of(self._shot.entries, names, main)
+                keys = keys_of(shot.entries, names, main)
                 self._rows[names] = rows_by_key(keys)
-            keys = self._keys(texts, within, main)
-            return [self._part(names, key, reading) for key in keys]
+            keys = self._keys(shot, texts, within, main)
+            return [self._part(shot, names, key, reading) for key in keys]
 
+    @staticmethod
     def _keys(
-        self, texts: Sequence[str], within: Within, main: str | None
+        shot: Snapshot, texts: Sequence[str], within: Within, main: str | None
     ) -> list[Key]:
         """The values that each question asks for."""
         known: list[str] | None = None
         columns = []
         for name, value in within.items():
             if value is None and name == LANGUAGE:
-                known = known or [entry["question"] for entry in self._shot.entries]
+                known = known or [entry["question"] for entry in shot.entries]
                 columns.append(language_among(texts, known, main))
             else:
                 cell = "" if value is None else str(value).strip()
@@ -69,12 +72,15 @@ class Parts:
         return list(zip(*columns))
 
     def _part(
-        self, names: tuple[str, ...], key: Key, reading: Mapping[str, Any]
+        self,
+        shot: Snapshot,
+        names: tuple[str, ...],
+        key: Key,
+        reading: Mapping[str, Any],
     ) -> QuestionIndex:
         """The questions of some values as an index in memory."""
         if (names, key) in self._made:
             return self._made[names, key]
-        shot = self._shot
         rows = self._rows[names].get(key, [])
         entries = [shot.entries[row] for row in rows]
         incoming = Incoming(

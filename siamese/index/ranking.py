@@ -128,7 +128,7 @@ def shares_of_words(languages: np.ndarray) -> np.ndarray | None:
     return shares[languages]
 
 
-def bm25(words: WordCounts, stems: Sequence[int]) -> np.ndarray:
+def bm25(words: WordCounts, stems: Sequence[int] | np.ndarray) -> np.ndarray:
     """BM25 of every row for a question, float32 [rows]; 0 for those that share no word with it.
 
     score = sum over the question's words of idf * c (k1 + 1) / (c + k1 (1 - b + b
@@ -141,6 +141,8 @@ def bm25(words: WordCounts, stems: Sequence[int]) -> np.ndarray:
     `stems` are the numbers of the question's stems; one repeated counts twice.
     """
     starts, all_rows, counts, lengths, languages, _ = words
+    sizes: float | np.ndarray
+    factors: float | np.ndarray
     scores = np.zeros(len(lengths), np.float32)
     if languages is None:
         sizes, factors = _of_language(lengths)
@@ -148,8 +150,8 @@ def bm25(words: WordCounts, stems: Sequence[int]) -> np.ndarray:
     else:
         known = [_of_language(lengths[languages == at]) for at in NUMBERS.values()]
         sizes = np.array([size for size, _ in known])[languages]
-        factors = np.array([factor for _, factor in known], np.float32)
-        saturation = K1 * (1 - B) + factors[languages] * lengths
+        of_languages = np.array([factor for _, factor in known], np.float32)
+        saturation = K1 * (1 - B) + of_languages[languages] * lengths
     for number, repeats in zip(
         *np.unique(np.asarray(stems, np.int64), return_counts=True)
     ):
@@ -160,7 +162,7 @@ def bm25(words: WordCounts, stems: Sequence[int]) -> np.ndarray:
             # A stem is of one language, and so are the rows that have it.
             if not len(rows):
                 continue
-            n = sizes if languages is None else int(sizes[rows[0]])
+            n = int(sizes[rows[0]]) if isinstance(sizes, np.ndarray) else sizes
             idf = (
                 np.log1p((n - len(rows) + 0.5) / (len(rows) + 0.5)) * repeats * (K1 + 1)
             )
@@ -227,11 +229,12 @@ def ranked(
         # Words alone find, where it has no vector.
         places = places if query.any() else places[:0]
         if mode != "vectors":
+            assert words is not None
             scores = bm25(words, numbers)
             worded = best_rows(scores, depth, least=1e-30)
             union = sorted({*places.tolist(), *worded.tolist()})
             places = worded if mode == "words" else np.array(union, np.int64)
-        if mode == "hybrid":
+        if mode == "hybrid" and words is not None:
             cosines = cosines_with(vectors[places], query)
             weights: float | np.ndarray = weight
             if words.shares is not None:

@@ -116,7 +116,7 @@ def _read_encoded(
     It stops where there are more than the array takes, or one of another size.
     """
     count, size = vectors.shape
-    memory = memoryview(vectors).cast("B")
+    memory = vectors.data.cast("B")
     end = 0
     rows: list[int] = []
     stems: list[bytes] = []
@@ -242,7 +242,8 @@ def write_columns(
     db: sqlite3.Connection, incoming: Incoming, changed: list[tuple[int, int]]
 ) -> None:
     """Gives rows other columns: those at some places."""
-    values = [(json.dumps(incoming.columns[at]), row) for row, at in changed]
+    columns = incoming.columns or []
+    values = [(json.dumps(columns[at]), row) for row, at in changed]
     db.executemany("update question set columns = ? where row = ?", values)
 
 
@@ -290,6 +291,6 @@ def insert(
     return ids, state
 
 
-def delete(db: sqlite3.Connection, rows: Sequence[int]) -> None:
+def delete(db: sqlite3.Connection, rows: Iterable[int]) -> None:
     """Removes questions by their rows, with all that is stored of them."""
     db.execute(f"delete from question where row {INSIDE}", (json.dumps(list(rows)),))

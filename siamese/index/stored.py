@@ -170,9 +170,7 @@ class FileIndex(QuestionIndex):
             new_ids, _ = rows_of.insert(db, incoming.at(changes.new), new_vectors)
             if changes.replaced:
                 stored_groups.forget_removed(db)
-        ids = changes.ids
-        for at, i in zip(changes.new, new_ids):
-            ids[at] = i
+        ids = changes.ids_with(new_ids)
         return Added(ids, *changes.counts(len(ids)))
 
     @steady
@@ -217,7 +215,9 @@ class FileIndex(QuestionIndex):
             facts = view.facts
             languages = rows_of.languages_of(facts) if facts.get("languages") else None
             stored = facts.get("grouping")
-            are_of_another = bool(stored) and stored["check"] != check_of(view.detector)
+            are_of_another = False
+            if stored:
+                are_of_another = stored["check"] != check_of(view.detector)
             reading = copy.deepcopy(facts["reading"])
             return ListFacts(reading, languages, are_of_another, view)
 

@@ -185,7 +185,9 @@ def extend(
         write_settings(db, grouping=None)
         return {**facts, "grouping": None}
     rows = state.rows
-    n = int(np.searchsorted(rows, stored["last"], "right")) if stored else len(rows)
+    if not stored:
+        return facts
+    n = int(np.searchsorted(rows, stored["last"], "right"))
     if n == len(rows):
         return facts
     if stored["weight"]:
@@ -228,7 +230,11 @@ def answers_of(db: sqlite3.Connection) -> QuestionPairs:
     for *texts, label in rows:
         if not all(isinstance(text, str) for text in texts) or label not in (0, 1):
             raise sqlite3.DatabaseError(NO_ANSWERS)
-    return QuestionPairs(*map(list, zip(*rows))) if rows else QuestionPairs([], [], [])
+    return QuestionPairs(
+        [one for one, _, _ in rows],
+        [two for _, two, _ in rows],
+        np.array([label for *_, label in rows], bool),
+    )
 
 
 def answered_places(

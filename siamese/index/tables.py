@@ -70,7 +70,11 @@ def find_duplicates(
       >>> [(row["group"], row["row"], row["question"]) for row in find_duplicates(texts)]
       [('0', 0, 'How do I learn to cook?'), ('0', 2, 'How can I learn to cook?')]
     """
-    read = read_questions(table, column=column, id_column=id_column)
+    read = read_questions(
+        table,
+        column=None if column is None else str(column),
+        id_column=None if id_column is None else str(id_column),
+    )
     questions = read.with_rows()
     with QuestionIndex.build(
         model,
