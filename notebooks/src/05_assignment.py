@@ -576,7 +576,7 @@ def train_model(Siamese, TripletLoss, train_generator, val_generator, output_dir
 
 
 # %% [markdown]
-# The first ten steps of your own model. **Guess before you run:** what does a pair cost on average (the loss divided by the batch) as
+# The first ten steps of your own model. **Guess before you run:** what is the loss per pair (the loss divided by the batch) as
 # long as the network gives all questions nearly the same vector?
 
 # %% guess=true

@@ -170,7 +170,7 @@ def off_diagonal(scores):
 # %% guess=true
 guess("cosine", 0.3)  # from -1 to 1
 
-# %% alt="Three curves of the loss per pair. The edition of 2022 with the bias on all gates stands on the dotted line at 0.5 from the first step to the last. The edition of 2023 with the same bias leaves the line. The edition of 2022 with the bias on the forget gate falls at once."
+# %% alt="Three curves of the loss per pair. The edition of 2022 with the bias on all gates stays on the dotted line at 0.5 from the first step to the last. The edition of 2023 with the same bias leaves the line. The edition of 2022 with the bias on the forget gate falls at once."
 runs = {
     "2022, all gates": trained(2022, "all_gates", length=32),
     "2023, all gates": trained(2023, "all_gates", length=32),
@@ -513,9 +513,9 @@ for name, S in (("each row", by_row), ("whole batch", by_batch)):
     )
 
 # %% [markdown]
-# In a batch of 128 every "cosine" is 128 times too small. All differences are nearly 0, so the loss stands at two margins although the
+# In a batch of 128 every "cosine" is 128 times too small. All differences are nearly 0, so the loss stays at two margins although the
 # vectors are *not* equal, and no pair ever passes 0.7. The order within a batch is right, so the ROC AUC looks healthy. **Look for it**
-# where the loss stands at 0.5 and the cosines of different questions are near 0, not near 1. **Fix:** `axis=1`.
+# where the loss stays at 0.5 and the cosines of different questions are near 0, not near 1. **Fix:** `axis=1`.
 #
 # ## 5. A threshold chosen on the test (6 minutes)
 #
