@@ -17,7 +17,7 @@ from siamese.groups.local import local_means, ranking_weight, scaled
 from siamese.groups.refused import Recorded, refused_pairs
 from siamese.model.decision import Questions, Rule
 from siamese.model.detector import differences_between
-from siamese.nn.nearest import EQUAL, cosines_with, in_blocks
+from siamese.nn.nearest import EQUAL, TEXT_PAIRS, cosines_with, in_blocks
 from siamese.reading.clusters import connected_groups, first_places
 from siamese.reading.columns import columns_called, shown_names
 from siamese.reading.tables import id_text
@@ -527,7 +527,7 @@ def below_threshold(shot: Any, count: int = 50) -> Below:
         scores = scaled(vectors, np.stack([one, two], axis=1), cosines, weight)
     penalties = shot.detector.decision.rule(lowest, shot.questions).penalties
     if penalties is not None:
-        scores = scores - in_blocks(penalties, rows[one], rows[two])
+        scores = scores - in_blocks(penalties, rows[one], rows[two], TEXT_PAIRS)
     order = np.argsort(-scores, kind="stable")
     best: list[tuple[int, int, float]] = []
     named: set[int] = set()

@@ -14,7 +14,7 @@ from itertools import product
 
 import numpy as np
 
-from siamese.nn.nearest import EQUAL, in_blocks
+from siamese.nn.nearest import EQUAL, TEXT_PAIRS, in_blocks
 
 # of a block of similarities: 8 MiB; BLAS is quickest on tall ones
 ROWS = 4096
@@ -294,7 +294,7 @@ class _Groups:
         one, two = np.divmod(number, sizes[j][pair])
         one = order[starts[i][pair] + one]
         two = order[starts[j][pair] + two]
-        values = in_blocks(self.penalties, one, two)
+        values = in_blocks(self.penalties, one, two, TEXT_PAIRS)
         has_one = values != 0
         keys = self.key(i, j)[pair[has_one]]
         self._keep(np.append(self.keys, keys), np.append(self.largest, values[has_one]))

@@ -26,7 +26,7 @@ from siamese.evaluation.metrics import check_scores
 from siamese.evaluation.thresholds import SLOPE, fit_threshold
 from siamese.model.near_misses import FEATURES, NearMissCheck
 from siamese.model.trees import Trees
-from siamese.nn.nearest import EQUAL, cosines_with
+from siamese.nn.nearest import EQUAL, cosines_with, in_blocks
 
 # of the pairs that are duplicates by the curve are below `candidate_cut`
 LEFT_OUT = 0.01
@@ -161,9 +161,8 @@ class ByCheckedCosine(NamedTuple):
         def penalties(i: np.ndarray, j: np.ndarray) -> np.ndarray:
             texts = [questions.texts[row] for row in i.tolist()]
             others = [questions.texts[row] for row in j.tolist()]
-            return self.check.penalty(
-                texts, others, cosines_with(vectors[i], vectors[j])
-            )
+            cosines = in_blocks(lambda a, b: cosines_with(vectors[a], vectors[b]), i, j)
+            return self.check.penalty(texts, others, cosines)
 
         return Rule(threshold, penalties)
 
@@ -278,7 +277,9 @@ class ByParts(NamedTuple):
             return taken.astype(np.float32)
 
         cut = curve.candidate_cut(threshold)
-        return Rule(cut, None if self.check is None else penalties, joins)
+        if self.check is None:
+            return Rule(cut, joins=joins)
+        return Rule(cut, lambda i, j: in_blocks(penalties, i, j), joins)
 
 
 def decision_of(

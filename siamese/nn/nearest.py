@@ -10,6 +10,8 @@ TILE = 64  # scores of which the largest is looked at first
 SCORES = 1 << 23  # of queries that are compared together: 32 MiB
 # of rows that are compared together: they stay in the processor's cache
 PAIRS = 1 << 12
+# of texts that are compared together: each is read once for all of its pairs
+TEXT_PAIRS = 1 << 15
 EQUAL = 1 - 1e-6  # Equal texts have a cosine above it, which rounding may keep below 1.
 
 
@@ -18,9 +20,11 @@ def cosines_with(vectors: np.ndarray, others: np.ndarray) -> np.ndarray:
     return np.clip(np.vecdot(vectors, others), -1, 1)
 
 
-def in_blocks(function: Callable, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-    """function(i, j), an array [n], for many rows i and j, int64 [n] each, some at a time."""
-    parts = (slice(start, start + PAIRS) for start in range(0, max(1, len(i)), PAIRS))
+def in_blocks(
+    function: Callable, i: np.ndarray, j: np.ndarray, size: int = PAIRS
+) -> np.ndarray:
+    """function(i, j), an array [n], for many rows i and j, int64 [n] each, `size` at a time."""
+    parts = (slice(start, start + size) for start in range(0, max(1, len(i)), size))
     return np.concatenate([function(i[part], j[part]) for part in parts])
 
 
