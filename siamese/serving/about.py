@@ -19,7 +19,7 @@ NOTE = f"{NO_LABELS[:-1]}; answers about pairs fit it to yours."
 
 
 class Floors(NamedTuple):
-    """Cosines below which about 1 in 20 first hits of a search is right."""
+    """Cosines below which fewer than 1 in 20 first hits of a search are right."""
 
     few_words: float  # of a question of fewer than `WHOLE` words
     whole: float

@@ -180,7 +180,7 @@ function showHits() {
   at("order").textContent = shown.length ? orderOf(shown) : "";
   at("unfitted").hidden = !shown.length || hasVerdict();
   at("less").hidden = !fewer;
-  at("fewer").textContent = `${fewer === 1 ? "One hit has" : `${fewer} hits have`} a cosine below ${floor}, where about 1 in 20 first hits is right.`;
+  at("fewer").textContent = `${fewer === 1 ? "One hit has" : `${fewer} hits have`} a cosine below ${floor}, where fewer than 1 in 20 first hits are right.`;
   showAround();
 }
 
