@@ -208,7 +208,7 @@ def test_a_stranger_reads_the_readme_and_the_pages_to_their_end():
 @pytest.mark.slow
 def test_the_commands_of_the_readme_run_in_order(tmp_path):
     output = run_readme.run(tmp_path, installed=True)
-    assert "38 groups of 80 questions, the largest of 4" in output
+    assert "22 groups of 58 questions, the largest of 5" in output
     assert "How can I reset the password for my account?" in output
     assert "of 30 labels" in output and (tmp_path / "questions.db").exists()
     assert "-> duplicate: " in output
