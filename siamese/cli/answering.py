@@ -173,6 +173,7 @@ def _file_answers(
         cells = one, two, cosine, probability, int(is_duplicate), difference, own
         table.append(dict(zip(names, cells)))
     facts = {**facts, "pairs": len(table), "duplicates": duplicates}
+    assert pairs.report is not None
     delimiter = pairs.report.delimiter
     return table_result(options.table, table, names, facts, delimiter=delimiter)
 

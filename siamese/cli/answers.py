@@ -7,6 +7,8 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from siamese.cli.arguments import NOT_CSV
 from siamese.errors import ArgumentError, DataError
 from siamese.groups.answers import AnswerChange, ChangedAnswers, changed_answers
@@ -26,18 +28,18 @@ def answers_of(path: str, options: dict[str, Any]) -> QuestionPairs:
     `options` are those of `read_pairs`.
     """
     if not os.path.exists(path) or (os.path.isfile(path) and not os.path.getsize(path)):
-        return QuestionPairs([], [], [])
+        return _pairs_of([])
     if os.path.isfile(path):
         rows, blank = _count_rows(path, options)
         if rows == blank:
-            return QuestionPairs([], [], [])
+            return _pairs_of([])
     return read_pairs(path, **options)
 
 
 def _count_rows(path: str, options: dict[str, Any]) -> tuple[int, int]:
     """How many rows a file has after its header, and how many of them have no text, as of a spreadsheet."""
-    reading = {"names": HEADER, "bad_rows": "skip", "encoding": options.get("encoding")}
-    with open_rows(path, **reading) as rows:
+    encoding = options.get("encoding")
+    with open_rows(path, bad_rows="skip", names=HEADER, encoding=encoding) as rows:
         cells = [list(row.values()) for *_, row in rows]
         texts = (any(str(cell or "").strip() for cell in row) for row in cells)
         return rows.report.rows, sum(not has_text for has_text in texts)
@@ -82,6 +84,7 @@ class AnswersFile:
     def _check_alone(self, pairs: QuestionPairs) -> None:
         """Refuses a file of more than answers, or with rows that are none."""
         report = pairs.report
+        assert report is not None
         is_ours = sorted(map(str.casefold, report.columns)) == sorted(HEADER)
         if not is_ours or self.path.lower().endswith(NOT_CSV):
             what = f"{self.path} is not a table of answers alone ({','.join(HEADER)})"
@@ -109,12 +112,17 @@ class AnswersFile:
 
             changed = changed_answers(changes, labels.get, add)
             if rows:
-                check_answers(QuestionPairs(*map(list, zip(*rows))))
+                check_answers(_pairs_of(rows))
             # UTF-8 with its mark is read as UTF-8, whatever --encoding says.
             lines = [HEADER, *((one, two, int(label)) for one, two, label in rows)]
             text = "".join(f"{csv_line(line)}\n" for line in lines)
             file.write(text.encode("utf-8-sig") if rows else b"")
         return changed
+
+
+def _pairs_of(rows: Sequence[tuple[str, str, bool]]) -> QuestionPairs:
+    labels = np.array([label for *_, label in rows], bool)
+    return QuestionPairs([one for one, *_ in rows], [two for _, two, _ in rows], labels)
 
 
 def _rows_of(pairs: QuestionPairs) -> list[tuple[str, str, bool]]:

@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from types import NoneType
-from typing import Annotated, Any, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, TypeGuard, TypeVar, get_args, get_type_hints
 
 NOT_CSV = (".json", ".jsonl", ".tsv", ".xlsx", ".xls", ".ods", ".parquet", ".gz")
 Options = TypeVar("Options")
@@ -64,7 +64,7 @@ def command(options: type) -> Callable:
     """
 
     def declare(function: Callable) -> Callable:
-        function.options = options
+        setattr(function, "options", options)  # noqa: B010
         return function
 
     return declare
@@ -98,6 +98,11 @@ def add_arguments(parser: argparse.ArgumentParser, options: type) -> None:
             place.add_argument(name, dest=own.name, **settings)
 
 
+def _is_options(kind: Any) -> TypeGuard[type]:
+    """Whether a type is one of options."""
+    return isinstance(kind, type) and is_dataclass(kind)
+
+
 def filled(options: type[Options], values: Mapping[str, Any]) -> Options:
     """The options of a command, of the values that argparse has read."""
     hints = get_type_hints(options)
@@ -105,7 +110,7 @@ def filled(options: type[Options], values: Mapping[str, Any]) -> Options:
     for field in fields(options):  # type: ignore[arg-type]
         kind = hints[field.name]
         own[field.name] = (
-            filled(kind, values) if is_dataclass(kind) else values[field.name]
+            filled(kind, values) if _is_options(kind) else values[field.name]
         )
     return options(**own)
 
@@ -115,7 +120,7 @@ def _declared(options: type) -> Iterator[tuple[Field, Argument, Any]]:
     hints = get_type_hints(options, include_extras=True)
     for field in fields(options):
         hint = hints[field.name]
-        if is_dataclass(hint):
+        if _is_options(hint):
             yield from _declared(hint)
             continue
         kind, declared = get_args(hint)

@@ -96,9 +96,9 @@ class Dialog:
         if not self.mine:
             note("There is no answer of this run to take back.")
             return
-        *pair, label = self.mine.pop()
+        one, two, label = self.mine.pop()
         try:
-            self.place.change_answers([AnswerChange(*pair, None, (bool(label),))])
+            self.place.change_answers([AnswerChange(one, two, None, (bool(label),))])
         except DataError as error:
             note(error.message)
 

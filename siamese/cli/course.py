@@ -122,7 +122,7 @@ def _packages(versions: dict[str, str]) -> tuple[dict[str, str], list[str]]:
     packages = {}
     problems = []
     for line in importlib.metadata.requires("siamese-questions") or ():
-        name = re.match(r"[\w-]+", line)[0].replace("_", "-")
+        name = re.split(r"[^\w-]", line)[0].replace("_", "-")
         extra = re.search(r'extra == "(\w+)"', line)
         packages[name] = versions.get(name, "not installed")
         if extra:

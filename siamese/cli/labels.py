@@ -60,6 +60,7 @@ def data(options: Data) -> Facts:
     read = labelled_pairs(options.questions, options.read)
     note(*read.notes)
     pairs = read.pairs
+    assert pairs.report is not None  # They were read.
     joined = clusters(pairs)
     return {
         "rows": pairs.report.rows,
@@ -128,13 +129,14 @@ def evaluate(options: Evaluate) -> Result:
         raise ArgumentError(
             "Queries and their answers belong together: --queries and --relevant."
         )
-    if options.queries:
+    if options.queries is not None and options.relevant is not None:
         refuse_flags("evaluate", "queries", options)
-        return _on_queries(options)
-    if options.groups:
+        return _on_queries(options, options.queries, options.relevant)
+    if options.groups is not None:
         refuse_flags("evaluate", "groups", options)
-        return _on_groups(options)
+        return _on_groups(options, options.groups)
     detector = _evaluated(options)
+    assert options.questions is not None  # It is asked for where no other flag is.
     read = labelled_pairs(options.questions, options.read, listed=options.read.list)
     note(*read.notes)
     pairs = read.pairs
@@ -175,7 +177,7 @@ def _evaluated(options: Evaluate) -> DuplicateDetector:
         return source.detector
 
 
-def _on_groups(options: Evaluate) -> Result:
+def _on_groups(options: Evaluate, column: str) -> Result:
     """How well the groups of a list agree with a column of true ones, and the threshold that does best."""
     if reading.kind_of_target(options.index) == "model":
         raise ArgumentError(
@@ -185,7 +187,7 @@ def _on_groups(options: Evaluate) -> Result:
         note_each(source.notes())
         note(*source.about_threshold(options.threshold))
         shot = source.index().grouped(options.threshold)
-        truth = [key[0] for key in keys_of(shot.entries, [options.groups])]
+        truth = [key[0] for key in keys_of(shot.entries, [column])]
     labels = np.arange(len(truth))
     for number, group in enumerate(shot.groups, start=len(truth)):
         labels[[member.row for member in group]] = number
@@ -222,21 +224,19 @@ def _groups_text(facts: Facts) -> str:
     )
 
 
-def _on_queries(options: Evaluate) -> Result:
+def _on_queries(options: Evaluate, queries_path: str, relevant: str) -> Result:
     """How well the search of an index finds the known answers of queries."""
     from siamese.evaluation.retrieval import DEPTH, read_relevance, search_quality
 
-    queries = reading.question_list(options.queries, options.read)
-    note(*reading.about_list(options.queries, queries))
+    queries = reading.question_list(queries_path, options.read)
+    note(*reading.about_list(queries_path, queries))
     read = reading.row_options(options.read)
-    relevance, report = read_relevance(options.relevant, **read)
+    relevance, report = read_relevance(relevant, **read)
     note(*reading.findings(report))
     texts = dict(zip(queries.ids, queries.questions))
     known = [name for name in texts if name in relevance]
     if not known:
-        raise ArgumentError(
-            f"{options.relevant} names no query of {options.queries} by its id."
-        )
+        raise ArgumentError(f"{relevant} names no query of {queries_path} by its id.")
     with opened(options.index, options) as source:
         note_each(source.notes())
         note(*too_long(source.detector, texts.values()))
@@ -244,10 +244,10 @@ def _on_queries(options: Evaluate) -> Result:
         asked = {answer for name in known for answer in relevance[name]}
         stored = {entry["id"] for entry in index.snapshot().entries}
         for named, ids, path in (
-            (set(relevance), set(texts), options.queries),
+            (set(relevance), set(texts), queries_path),
             (asked, stored, options.index),
         ):
-            note(*_missing(named, ids, path, options.relevant))
+            note(*_missing(named, ids, path, relevant))
         quality = search_quality(
             index, [texts[name] for name in known], [relevance[name] for name in known]
         )

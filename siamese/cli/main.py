@@ -80,7 +80,7 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
     index = commands.add_parser("index", help=about, description=about, **look)
     parts = index.add_subparsers(metavar="PART", required=True)
     for function in COMMANDS:
-        first, _, examples = inspect.getdoc(function).partition("\n\n")
+        first, _, examples = (inspect.getdoc(function) or "").partition("\n\n")
         lines = [f"\n  {line}" for line in examples.splitlines()]
         name = command_name(function)
         siblings = commands
@@ -91,9 +91,9 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
         help = first[0].lower() + first[1:].rstrip(".")
         own = name.removeprefix("index ")
         added = siblings.add_parser(own, help=help, description=first, **look)
-        added.epilog += "".join(lines)
+        added.epilog = "".join([added.epilog or "", *lines])
         for page in pages:
-            page.epilog += lines[0]
+            page.epilog = f"{page.epilog}{lines[0]}"
         added.set_defaults(function=function, usage=added.format_usage)
         if words is None or list(words[: name.count(" ") + 1]) == name.split():
             add_arguments(added, function.options)

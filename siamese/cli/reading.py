@@ -149,7 +149,7 @@ def labelled_pairs(
       source: the index or list whose ids it may name where no other list is given.
       labels: False for a file whose labels are not read.
     """
-    notes = []
+    notes: list[str] = []
     texts = None
     if listed:
         texts, notes = _texts_by_id(listed, read)

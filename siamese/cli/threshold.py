@@ -160,7 +160,9 @@ def _of_list(options: Threshold) -> Result:
         similar = ListPairs.of_list(index.snapshot())
         if options.label:
             place = AnswersFile(path, reading.row_options(options.read))
-            texts = zip(source.questions.questions, source.questions.compared)
+            listed = source.questions
+            assert listed is not None  # It is no index.
+            texts = zip(listed.questions, listed.compared)
             pairs = ask_pairs(place, similar, options.label, path, dict(texts))
         else:
             pairs = _read(path, options, source)
@@ -224,9 +226,10 @@ def _first_facts(
 
 
 def _read(
-    path: str, options: Threshold, source: reading.Source | None = None
+    path: str | None, options: Threshold, source: reading.Source | None = None
 ) -> QuestionPairs:
     """Reads labelled pairs; prints what was left out of them."""
+    assert path is not None  # Other calls are refused before.
     read = labelled_pairs(path, options.read, listed=options.read.list, source=source)
     note(*read.notes)
     return read.pairs
@@ -234,10 +237,12 @@ def _read(
 
 def _answers_into(source: reading.Source, options: Threshold) -> QuestionPairs:
     """Reads a file of answers into an index; prints which answers it changes."""
-    pairs = _read(options.answers, options, source)
+    path = options.answers
+    assert path is not None  # This is asked for where there are some.
+    pairs = _read(path, options, source)
     index = source.index()
     earlier = index.answers()
-    with naming(options.answers):
+    with naming(path):
         index.add_answers(pairs)
     note(*_changed(earlier, pairs))
     return pairs
