@@ -38,6 +38,10 @@ QUESTIONS = 2000  # of a list whose pairs are looked at
 PAIRS_OF_EACH = 6
 SPARE = 2  # times as many by cosine, from which the best by each weight are taken
 EACH = np.array(WEIGHTS, np.float32)[:, None]
+# Of the first so many pairs that are asked about, so many are pairs that the near-miss
+# check keeps below the threshold: their answers tell whether it should.
+ASKED = 30
+REFUSED = 5
 PREFERRED = 3.0  # Another weight than the list's must be e^3 times as likely.
 Penalties = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -66,12 +70,17 @@ class ListPairs:
     weight: float  # that of the list without answers, see `list_weight`
     row_of: dict[str, int]  # the row of each folded text
     keys: list[frozenset[str]]  # `pair_key` of the best pairs by `weight`
+    # int64 [m, 2]: the pairs that the near-miss check keeps below the threshold, the most
+    # similar first
+    refused: np.ndarray
 
     @classmethod
     def of_list(cls, shot: Snapshot) -> ListPairs:
         """Of the questions of an index, `QuestionIndex.snapshot`; see `of`."""
-        rule = shot.detector.decision.rule(0.0, shot.questions)
-        return cls.of(shot.entries, shot.vectors, rule.penalties)
+        decision = shot.detector.decision
+        penalties = decision.rule(0.0, shot.questions).penalties
+        cut = shot.detector.threshold if decision.measure == "cosine" else np.inf
+        return cls.of(shot.entries, shot.vectors, penalties, cut)
 
     @classmethod
     def of(
@@ -79,8 +88,9 @@ class ListPairs:
         entries: Sequence[dict[str, Any]],
         vectors: np.ndarray,
         penalties: Penalties | None = None,
+        threshold: float = np.inf,
     ) -> ListPairs:
-        """Of questions and their vectors, float32 [n, d].
+        """Of questions and their vectors, float32 [n, d], and the threshold above which a pair is refused.
 
         Texts that are equal but for case, blanks and quotes are one. Of more than 2,000
         questions 2,000 are looked at, and their pairs with all. `penalties` is that of
@@ -102,6 +112,9 @@ class ListPairs:
         rows, cosines = _best_pairs(vectors, some, SPARE * count)
         own = _penalties_at(first, penalties)
         scores = scaled(vectors, rows, cosines, EACH) - own(*rows.T)
+        falling = np.argsort(-cosines, kind="stable")
+        are_refused = (cosines > threshold) & (scores[0] <= threshold)
+        refused = rows[falling[are_refused[falling]]]
         order = np.argsort(-scores, axis=1, kind="stable")[:, :count]
 
         # What they are asked and known by.
@@ -109,7 +122,8 @@ class ListPairs:
         pairs = rows[order[WEIGHTS.index(weight)]].tolist()
         keys = [frozenset((texts[one], texts[two])) for one, two in pairs]
         row_of = {text: row for row, text in enumerate(texts)}
-        return cls(entries, vectors, own, rows, scores, order, weight, row_of, keys)
+        found = rows, scores, order, weight, row_of, keys, refused
+        return cls(entries, vectors, own, *found)
 
     def next(
         self, answers: Any, skipped: Collection[Sequence[str]] = (), start: float = 0.0
@@ -121,6 +135,12 @@ class ListPairs:
         known = set(
             map(pair_key, [*zip(answers.question1, answers.question2), *skipped])
         )
+        texts = list(self.row_of)
+        keys = [frozenset((texts[one], texts[two])) for one, two in self.refused]
+        new = [at for at, key in enumerate(keys) if key not in known]
+        asked = len(keys) - len(new)
+        if new and asked < REFUSED and len(answers) >= ASKED - REFUSED + asked:
+            return Candidate(*self.refused[new[0]].tolist())
         left = np.flatnonzero([key not in known for key in self.keys])
         if not len(left):
             return None

@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose
 from refusals import refuses
 from small_models import make_detector
 
-from siamese import QuestionPairs
+from siamese import QuestionIndex, QuestionPairs
+from siamese.corpus import handwritten_questions
 from siamese.errors import DataError
 from siamese.groups.local import WEIGHTS, local_means
 from siamese.index import list_pairs
@@ -138,3 +139,22 @@ def test_fewer_than_five_duplicates_fit_nothing_and_answers_to_other_pairs_a_cur
         expected["threshold"],
         0,
     )
+
+
+def test_five_of_thirty_pairs_that_are_asked_were_refused_by_the_check():
+    owners = {
+        own["question"]: own["group"] or own["id"] for own in handwritten_questions()
+    }
+    index = QuestionIndex.build("use", list(owners))
+    detector = index.detector
+    similar = ListPairs.of_list(index.snapshot())
+    asked = []
+    for _ in range(30):
+        answers = QuestionPairs(*([own[at] for own in asked] for at in range(3)))
+        one, two = (similar.entries[row]["question"] for row in similar.next(answers))
+        asked.append((one, two, int(owners[one] == owners[two])))
+    sides = detector.pairs(*([own[at] for own in asked] for at in (0, 1)))
+    cosines = detector.with_check(None).decision.scores(*sides)
+    scores = detector.decision.scores(*sides)
+    refused = (cosines > detector.threshold) & (scores <= detector.threshold)
+    assert refused.sum() >= 5
