@@ -60,12 +60,20 @@ _MARKUP = re.compile(
     re.IGNORECASE,
 )
 _WHOM = "all|community|dear|everybody|everyone|experts?|folks|friends?|guys|madam|sir|support|team|there"
+# What mail programs put before the subject of an answer or a forwarded mail. In Italian
+# "R:" and "I:" stand there, too; the former is a language that questions are about.
+_REPLY = (
+    "re|fwd?|aw|wg|antw|doorst|rv|res|enc|rif|tr|sv|vs|vb|vl|odp|pd|ynt|[iıİ]lt|bls|trs|"
+    "отв|ответ|пересл|رد|إعادة توجيه|ตอบ|ตอบกลับ|ส่งต่อ"
+)
+# Of scripts without blanks: none stands after their colon.
+_UNSPACED_REPLY = "回复|答复|回覆|答覆|转发|轉寄|轉發|返信|転送|회신|답장|전달"
 _GREETING = re.compile(
     r"\A\s*+(?:(?:"
     r"(?:hi|hiya|hello|hey|dear|greetings|good (?:morning|afternoon|evening|day))"
     rf"(?: (?:{_WHOM}|and|or))*+\s*+[,.!:]++"
-    r"|(?:re|fwd?|aw|wg)(?:\[\d++\])?+:"  # "Re:" of a mail
-    r")(?:\s++|$))++",
+    rf"|(?:{_REPLY})(?:\[\d++\])?+\s?:"
+    rf")(?:\s++|$)|(?:re|fwd?|{_UNSPACED_REPLY})\s?：\s*+|(?:{_UNSPACED_REPLY})\s?:\s*+)++",
     re.IGNORECASE,
 )
 _THANKS = re.compile(

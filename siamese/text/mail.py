@@ -35,7 +35,13 @@ _FOOTER = re.compile(
     r"sent via .{1,40}|get outlook for .{1,20}|"
     r"(?:von meine[mr] .{1,40} gesendet|gesendet (?:von|mit) (?:meine[mr] )?.{1,50})|"
     r"envoyé (?:de|depuis) mon .{1,40}|enviado (?:desde|do) (?:mi|meu) .{1,40}|"
-    r"inviato da(?:l mio)? .{1,40}|verzonden vanaf mijn .{1,40}|wysłane z .{1,40}|"
+    r"inviato da(?:l mio)? .{1,40}|verzonden vanaf mijn .{1,40}|wysłan[eo] z .{1,40}|"
+    r"verstuurd vanaf mijn .{1,40}|enviado (?:desde|através do|via|pelo) .{1,40}|"
+    r"(?:télécharge[rz]|obtenir|obtener|obter o|ottieni|scarica|pobierz|pobierz aplikację|"
+    r"получит[еь]|dapatkan|holen sie sich|download) outlook .{1,30}|"
+    r"outlook (?:für|voor|para|per|for) \w+ (?:herunterladen|downloaden|edinin|を入手する)|"
+    r"获取 ?outlook .{1,20}|تم الإرسال من .{1,40}|(?:أُرسلت|أرسلت|مرسل) من .{1,40}|"
+    r"الحصول على outlook .{1,20}|"
     r"отправлено (?:с|из) .{1,40}|.{1,30}'?(?:imden|ımdan|umdan) gönderildi|dikirim dari .{1,40}|"
     r"skickat från min .{1,40}|发自我的.{1,20}|"
     r"從我的.{1,20}傳送|.{1,20}から送信|나의 .{1,20}에서 보냄|ส่งจาก.{1,30})"
@@ -52,6 +58,11 @@ _WROTE_BEFORE_NAME = re.compile(  # "Am 1. Mai 2026 um 10:00 schrieb B. Person:"
     r"(?:am|le|el|il|op|em|на|on|den|dnia|pada|w dniu)\b[^\n]{1,120}"
     r"\b(?:schrieb|schreef|a écrit|escribió|escreveu|ha scritto|wrote|skrev|napisał|menulis)\b"
     r"[^\n]{0,80}:"
+)
+
+
+_ADDRESS_AT_END = re.compile(
+    r"(?<!\d)\d{4}(?!\d).*<[^<>@\s]{1,80}@[^<>@\s]{1,80}>\s?[:：]\Z"
 )
 
 
@@ -245,6 +256,8 @@ def _attributes(phrase: str) -> bool:
     """
     has_date = "@" in phrase or any(map(str.isdigit, phrase))
     is_end = phrase.rstrip(":： ").endswith(_WROTE)
+    # Gmail in Russian, Japanese and Arabic: "1 мая 2026 г. в 10:00, A <a@b.example>:"
+    is_end = is_end or _ADDRESS_AT_END.search(phrase) is not None
     return has_date and (is_end or _WROTE_BEFORE_NAME.match(phrase) is not None)
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from siamese.text.cleaning import without_greeting
 from siamese.text.mail import without_mail
 
 Q = "The printer on the third floor jams.\nHow do I get it repaired?"
@@ -213,3 +214,71 @@ def test_lines_quoted_as_a_whole_are_the_text():
         without_mail("> How do I reset\n> my password?")
         == "How do I reset\nmy password?"
     )
+
+
+# Reply and forward marks, and heads of quoted mail, as mail programs write them.
+MARKS = """
+RE:|Re[2]:|FW:|Fwd:|AW:|WG:|RE :|TR :|RV:|Rif:|RES:|ENC:|Antw:|Odp:|PD:|SV:|VS:|VB:|YNT:|İLT:
+Bls:|Отв:|Ответ:|رد:|إعادة توجيه:
+回复：|回复:|答复：|转发：|回覆:|轉寄:|返信:|転送:|Re：|회신:|전달:|ตอบกลับ:|ส่งต่อ:
+"""
+HEADS = """
+Da: Anna\nInviato: venerdì\nA: Assistenza\nOggetto: R: stampante
+---
+De: João\nEnviada em: sexta-feira\nPara: Suporte\nAssunto: RES: impressora
+---
+Van: Jan\nVerzonden: vrijdag\nAan: Helpdesk\nOnderwerp: Antw: printer
+---
+Od: Ewa\nWysłano: piątek\nDo: Pomoc\nTemat: Odp: drukarka
+---
+От кого: Иван\nКому: Поддержка\nТема: Re: принтер
+---
+Kimden: Ayşe\nGönderildi: Cuma\nKime: Destek\nKonu: YNT: yazıcı
+---
+من: علي\nتم الإرسال: الجمعة\nإلى: الدعم\nالموضوع: رد: الطابعة
+---
+发件人：张三\n发送时间：2026年5月1日\n收件人：客服\n主题：回复：打印机
+---
+寄件者: 王\n寄件日期: 2026年5月1日\n收件者: 客服\n主旨: 回覆: 印表機
+---
+差出人: 山田\n送信日時: 2026年5月1日\n宛先: サポート\n件名: RE: プリンター
+---
+보낸 사람: 김\n보낸 날짜: 2026년 5월 1일\n받는 사람: 지원\n제목: RE: 프린터
+---
+จาก: สมชาย\nส่งเมื่อ: วันศุกร์\nถึง: ฝ่ายสนับสนุน\nเรื่อง: RE: เครื่องพิมพ์
+---
+Dari: Budi\nTerkirim: Jumat\nKepada: Bantuan\nPerihal: Bls: printer
+---
+пт, 1 мая 2026 г. в 10:00, Иван <ivan@example.org>:
+> текст
+---
+2026年5月1日(金) 10:00 山田 太郎 <taro@example.org>:
+> 本文
+---
+张三 <zhang@example.org> 于2026年5月1日周五 10:00写道：
+> 正文
+---
+2026년 5월 1일 (금) 오전 10:00, 홍길동 <hong@example.org>님이 작성:
+> 본문
+---
+Ayşe <ayse@example.org>, 1 May 2026 Cum, 10:00 tarihinde şunu yazdı:
+> metin
+---
+Pada tanggal Jum, 1 Mei 2026 pukul 10.00 Budi <budi@example.org> menulis:
+> teks
+"""
+
+
+@pytest.mark.parametrize("mark", texts(MARKS))
+def test_the_mark_of_an_answer_is_left_out(mark):
+    assert without_greeting(f"{mark} How far is it?") == "How far is it?"
+
+
+def test_what_only_looks_like_the_mark_of_an_answer_stays():
+    for text in ("R: how do I plot a line?", "re:Invent?", "SV:5", "返信の仕方は？"):
+        assert without_greeting(text) == text
+
+
+@pytest.mark.parametrize("head", HEADS.strip().split("\n---\n"))
+def test_the_head_of_a_quoted_mail_is_left_out_in_each_language(head):
+    assert without_mail(f"{Q}\n\n{head}") == Q
