@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from shlex import quote
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -52,6 +52,10 @@ from siamese.system.arguments import whole_number
 from siamese.text.cleaning import has_words
 from siamese.text.display import harmless, rounded
 from siamese.text.language import list_languages
+
+if TYPE_CHECKING:
+    from siamese.index import QuestionIndex
+    from siamese.reading.questions import QuestionList
 
 ANSWERS = ("similarity", "probability", "is_duplicate", "difference")
 MATCHES = ("id", "question", "match_id", "match", *ANSWERS)
@@ -392,7 +396,9 @@ def _matched_with(other: str, options: Match) -> Matches:
     return Matches(list(rows), names, facts, new.report.delimiter)
 
 
-def _hits_within(index: Any, new: Any, options: Match) -> list[list[Any]]:
+def _hits_within(
+    index: QuestionIndex, new: QuestionList, options: Match
+) -> list[list[Any]]:
     """For each question of a list the most similar ones of an index, of equal values of some columns."""
     from siamese.index import Hit
 

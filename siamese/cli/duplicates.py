@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
@@ -56,6 +56,10 @@ from siamese.index.list_pairs import ListPairs
 from siamese.model.decision import Questions
 from siamese.nn.nearest import EQUAL, cosines_with, in_blocks
 from siamese.system.arguments import counted
+
+if TYPE_CHECKING:
+    from siamese.index import QuestionIndex
+    from siamese.model.detector import DuplicateDetector
 
 WIDTH = 70  # characters of a question that are shown
 SHOWN = 10  # pairs outside the groups that are printed; --json has more
@@ -127,7 +131,7 @@ def duplicates(options: Duplicates) -> Result:
         return _group_table(index, options, source.delimiter)
 
 
-def _take_answers(index: Any, path: str, options: Duplicates) -> None:
+def _take_answers(index: QuestionIndex, path: str, options: Duplicates) -> None:
     """Lets the answers beside a list bind its groups, and fit how they are made."""
     answers = answers_of(path, reading.row_options(options.read))
     note(f"{path}: {counted(len(answers), 'answer')} of yours, which bind the groups.")
@@ -166,7 +170,7 @@ class FoundPairs:
 ScoredRow = tuple[float, int, int, dict[str, Any]]
 
 
-def _pair_table(index: Any, options: Duplicates, delimiter: str) -> Result:
+def _pair_table(index: QuestionIndex, options: Duplicates, delimiter: str) -> Result:
     """All pairs above a threshold, the most similar first."""
     shot = index.snapshot()
     entries = shot.entries
@@ -215,7 +219,7 @@ def _pairs_among(
 
 
 def _ranking(
-    detector: Any, vectors: np.ndarray, options: Duplicates
+    detector: DuplicateDetector, vectors: np.ndarray, options: Duplicates
 ) -> tuple[float, float, np.ndarray | None]:
     """The threshold, the weight of local scaling, and what it takes off the cosines of each row."""
     weight = ranking_weight(detector, vectors)
@@ -228,7 +232,7 @@ def _ranking(
 
 
 def _found_pairs(
-    detector: Any, questions: Questions, options: Duplicates
+    detector: DuplicateDetector, questions: Questions, options: Duplicates
 ) -> FoundPairs:
     """The pairs above the threshold, in the order of local scaling."""
     vectors = questions.vectors
@@ -269,7 +273,9 @@ def _found_pairs(
     )
 
 
-def _differences_table(index: Any, options: Duplicates, delimiter: str) -> Result:
+def _differences_table(
+    index: QuestionIndex, options: Duplicates, delimiter: str
+) -> Result:
     """The pairs above the threshold that the near-miss check keeps apart, the most similar first."""
     shot = index.snapshot()
     if shot.detector.check is None:
@@ -288,7 +294,7 @@ def _differences_table(index: Any, options: Duplicates, delimiter: str) -> Resul
 # ---- Groups ----
 
 
-def _group_table(index: Any, options: Duplicates, delimiter: str) -> Result:
+def _group_table(index: QuestionIndex, options: Duplicates, delimiter: str) -> Result:
     """The groups of an index, what they are, and where their threshold is a default what lies below."""
     if options.within:
         whole = index.snapshot()
@@ -341,7 +347,7 @@ def _group_table(index: Any, options: Duplicates, delimiter: str) -> Result:
     )
 
 
-def _unknown_line(shot: Any) -> list[str]:
+def _unknown_line(shot: Snapshot) -> list[str]:
     """A line that names questions without any word that the model knows."""
     encoder = shot.detector.encoder
     are_unknown = unknown_rows(encoder, shot.questions.texts, shot.vectors)
@@ -356,7 +362,7 @@ def _unknown_line(shot: Any) -> list[str]:
     ]
 
 
-def _summary(shot: Any, facts: Facts) -> str:
+def _summary(shot: Snapshot, facts: Facts) -> str:
     """The groups in a sentence."""
     measure = f"{shot.detector.decision.measure} on average"
     if shot.weight:

@@ -108,8 +108,10 @@ def _with_reasons(shot: Snapshot, pairs: np.ndarray) -> list[Row]:
     texts = shot.questions.texts
     for row, (one, two) in zip(rows, pairs.tolist()):
         if not row["difference"]:
+            check = shot.detector.check
+            assert check is not None  # It has refused them.
             sides = texts[one], texts[two]
-            row["difference"] = shown_difference(shot.detector.check, *sides)
+            row["difference"] = shown_difference(check, *sides)
     return rows
 
 

@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from siamese.cli.arguments import TableOptions, answers_file, given, is_workbook
 from siamese.cli.workbook import check_workbooks, workbook
@@ -14,6 +14,9 @@ from siamese.errors import ArgumentError
 from siamese.model.file import model_path
 from siamese.system.files import check_writable, open_atomically, refuse_existing
 from siamese.text.display import LAYOUT, csv_line, harmless, json_text, rounded
+
+if TYPE_CHECKING:
+    from siamese.model.detector import DuplicateDetector
 
 # What a command returns: JSON values for machines; for people see `listed`.
 Facts = dict[str, Any]
@@ -94,7 +97,7 @@ def _is_same_file(value: Any, path: str | os.PathLike) -> bool:
     return any(os.path.exists(file) and os.path.samefile(file, path) for file in files)
 
 
-def threshold_facts(detector: Any, threshold: float | None) -> Facts:
+def threshold_facts(detector: DuplicateDetector, threshold: float | None) -> Facts:
     """An answer's threshold, and its source: 'given' by a flag, or `DuplicateDetector.threshold_from`."""
     if threshold is not None:
         return {"threshold": threshold, "threshold_from": "given"}

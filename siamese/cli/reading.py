@@ -11,7 +11,7 @@ import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from siamese.cli.arguments import (
     CheckOptions,
@@ -36,6 +36,10 @@ from siamese.system.arguments import counted
 from siamese.system.files import explained
 from siamese.text.display import NO_LABELS
 from siamese.text.names import normal_name
+
+if TYPE_CHECKING:
+    from siamese.index import QuestionIndex
+    from siamese.reading.report import ReadReport
 
 # By benchmarks/default_threshold.py.
 ABOVE_DEFAULT = (
@@ -72,7 +76,7 @@ def question_list(
 
 
 def questions_like(
-    index: Any, path: str, read: ListReading, names: Sequence[str]
+    index: QuestionIndex, path: str, read: ListReading, names: Sequence[str]
 ) -> QuestionList:
     """The questions of a file for an index, read as its list was where no flag of these names is given."""
     built = index.facts.reading
@@ -96,7 +100,7 @@ def about_list(
     return [text, *findings(questions.report)]
 
 
-def about_columns(index: Any, questions: QuestionList) -> list[str]:
+def about_columns(index: QuestionIndex, questions: QuestionList) -> list[str]:
     """A line where a list is compared by other columns than the questions of an index."""
     compared = index.facts.reading.get("compared", questions.column)
     if questions.column == compared:
@@ -106,8 +110,9 @@ def about_columns(index: Any, questions: QuestionList) -> list[str]:
     ]
 
 
-def findings(report: Any) -> list[str]:
+def findings(report: ReadReport | None) -> list[str]:
     """Which rows of a file were left out or repeated."""
+    assert report is not None  # They were read from a file.
     lines = report.finding_lines()
     if not lines:
         return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from siamese.cli import arguments as shared
 from siamese.cli import reading
@@ -32,6 +32,9 @@ from siamese.reading.pairs import QuestionPairs
 from siamese.system.arguments import counted
 from siamese.system.files import check_writable
 from siamese.text.cleaning import folded
+
+if TYPE_CHECKING:
+    from siamese.index import QuestionIndex
 
 ANSWERS_HELP = (
     "labelled pairs, which an index stores in itself; of a list the file of its answers [default: "
@@ -326,7 +329,7 @@ def _fitted_text(fit: Mapping[str, Any], detector: DuplicateDetector) -> str:
     return text
 
 
-def _groups_text(index: Any, pairs: QuestionPairs) -> tuple[str, Facts]:
+def _groups_text(index: QuestionIndex, pairs: QuestionPairs) -> tuple[str, Facts]:
     """What the groups of an index hold now: how many pairs of them are answers, and how many are new."""
     shot = index.grouped()
     group_of = {}
@@ -339,8 +342,8 @@ def _groups_text(index: Any, pairs: QuestionPairs) -> tuple[str, Facts]:
     for one, two, is_duplicate in zip(
         pairs.question1, pairs.question2, pairs.is_duplicate
     ):
-        group = group_of.get(folded(one))
-        if is_duplicate and group is not None and group == group_of.get(folded(two)):
+        own = group_of.get(folded(one))
+        if is_duplicate and own is not None and own == group_of.get(folded(two)):
             answered.add(answer_key(one, two))
     new = count - len(answered)
     text = (

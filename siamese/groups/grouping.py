@@ -6,7 +6,7 @@ import contextlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from siamese.reading.clusters import connected_groups, first_places
 from siamese.reading.columns import columns_called, shown_names
 from siamese.reading.tables import id_text
 from siamese.system.arguments import as_number
+
+if TYPE_CHECKING:
+    from siamese.model.detector import DuplicateDetector
 
 SAMPLE = 2048  # questions that are compared with all others, to count pairs
 CUTS = np.arange(50, 100) / 100  # cosines above which pairs are counted
@@ -85,7 +88,10 @@ def duplicate_groups(
 
 
 def linked_labels(
-    questions: Questions, texts: Sequence[str], detector: Any, grouping: Grouping
+    questions: Questions,
+    texts: Sequence[str],
+    detector: DuplicateDetector,
+    grouping: Grouping,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Groups by `average_linkage`, int64 labels [n], and the pairs that the near-miss check kept apart.
 
@@ -126,7 +132,7 @@ class Grouping(NamedTuple):
 
     @classmethod
     def of(
-        cls, detector: Any, threshold: float | None, vectors: np.ndarray
+        cls, detector: DuplicateDetector, threshold: float | None, vectors: np.ndarray
     ) -> Grouping:
         """By a threshold, or as the detector makes groups of a list where None."""
         check = check_of(detector)
@@ -141,7 +147,7 @@ class Grouping(NamedTuple):
         """What is taken off the cosines of each question, float32 [questions]."""
         return None if self.means is None else self.means * np.float32(self.weight / 2)
 
-    def rule(self, detector: Any, questions: Questions) -> Rule:
+    def rule(self, detector: DuplicateDetector, questions: Questions) -> Rule:
         """How questions are joined."""
         return detector.decision.rule(min(self.threshold, EQUAL), questions)
 
@@ -159,7 +165,7 @@ class Grouping(NamedTuple):
         )
 
 
-def check_of(detector: Any) -> str:
+def check_of(detector: DuplicateDetector) -> str:
     """The fingerprint of a detector's near-miss check; "" where it has none."""
     return "" if detector.check is None else detector.check.fingerprint
 
@@ -169,7 +175,7 @@ class Snapshot(NamedTuple):
 
     entries: list[dict[str, Any]]  # id, question and columns of each question
     questions: Questions  # as a decision is given them
-    detector: Any
+    detector: DuplicateDetector
     groups: list[list[Member]] = []  # noqa: RUF012  # It is never changed.
     threshold: float | None = None  # of the groups
     weight: float = 0.0  # of local scaling in them, see `siamese.groups.local`
@@ -337,7 +343,7 @@ def group_columns(entries: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     )
 
 
-def group_rows(shot: Any, keep: str = "central") -> Iterator[dict[str, Any]]:
+def group_rows(shot: Snapshot, keep: str = "central") -> Iterator[dict[str, Any]]:
     """Each member as a flat dict: group, keep, similarity, difference, same_text, id, question, columns.
 
     `group` is the id of the group's first question, which stays when others are added.
@@ -498,7 +504,7 @@ class Below(NamedTuple):
     is_scaled: bool  # whether local scaling gives the order of the pairs
 
 
-def below_threshold(shot: Any, count: int = 50) -> Below:
+def below_threshold(shot: Snapshot, count: int = 50) -> Below:
     """What a threshold may leave out: the most similar pairs that share no group, best first.
 
     Their order is that of the cosine less the penalty of the near-miss check, and less

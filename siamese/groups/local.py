@@ -10,11 +10,14 @@ group.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from siamese.nn.nearest import SCORES, TILE
+
+if TYPE_CHECKING:
+    from siamese.model.detector import DuplicateDetector
 
 WEIGHTS = (0.0, 0.5, 1.0)  # from which answers choose w
 NEAREST = 10  # texts whose mean cosine is r
@@ -93,7 +96,7 @@ def list_weight(vectors: np.ndarray) -> float:
     return float(way.mean() < ALONE)
 
 
-def ranking_weight(detector: Any, vectors: np.ndarray) -> float:
+def ranking_weight(detector: DuplicateDetector, vectors: np.ndarray) -> float:
     """The weight by which a list's pairs are ordered: that of answers to its pairs, else `list_weight`.
 
     It is 0 for a model that decides by a probability.

@@ -11,7 +11,7 @@ import contextlib
 import functools
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import astuple, dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,10 @@ from siamese.index.asking import (
 from siamese.nn.nearest import SCORES, cosines_with
 from siamese.reading.clusters import first_places
 from siamese.text.cleaning import folded
+
+if TYPE_CHECKING:
+    from siamese.model.detector import DuplicateDetector
+    from siamese.reading.pairs import QuestionPairs
 
 QUESTIONS = 2000  # of a list whose pairs are looked at
 # of these, in the mean: in a short list three times as many pairs as questions
@@ -151,7 +155,7 @@ class ListPairs:
         return Candidate(*self.rows[pair].tolist())
 
     def fitted(
-        self, detector: Any, answers: Any, resamples: int = 200
+        self, detector: DuplicateDetector, answers: QuestionPairs, resamples: int = 200
     ) -> dict[str, Any]:
         """What answers fit, for `DuplicateDetector.with_threshold`: its threshold, curve, and `list_cut`.
 

@@ -351,7 +351,7 @@ class FileIndex(QuestionIndex):
                 with file.lock:  # It need not be read again.
                     self._view = view._replace(token=file.committed)
 
-    def _now(self, db: Any) -> View:
+    def _now(self, db: sqlite3.Connection) -> View:
         """What the file has, in a transaction."""
         view = self._view
         token = token_of(db)
@@ -364,7 +364,7 @@ class FileIndex(QuestionIndex):
             db, view.state if is_later else State.of(self._model.encoder.size)
         )
 
-    def _read(self, db: Any, state: State) -> View:
+    def _read(self, db: sqlite3.Connection, state: State) -> View:
         """Settings and questions of the file, in a transaction; `state` is of an earlier moment."""
         facts = settings(db)
         detector = self._model

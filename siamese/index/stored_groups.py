@@ -255,7 +255,7 @@ def answered_places(
     return np.searchsorted(rows, same), np.searchsorted(rows, different)
 
 
-def add_answers(db: sqlite3.Connection, pairs: Any, forget: bool) -> int:
+def add_answers(db: sqlite3.Connection, pairs: QuestionPairs, forget: bool) -> int:
     """Writes or forgets the answers to stored questions; returns to how many of the pairs.
 
     DataError where they contradict each other, or the other answers.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,9 +11,16 @@ from siamese.nn.nearest import top_k
 from siamese.system.arguments import whole_number
 from siamese.text.lists import text_list
 
+if TYPE_CHECKING:
+    from siamese.model.detector import DuplicateDetector
+
 
 def match_questions(
-    detector: Any, questions: Sequence[str], others: Sequence[str], *, k: int = 1
+    detector: DuplicateDetector,
+    questions: Sequence[str],
+    others: Sequence[str],
+    *,
+    k: int = 1,
 ) -> list[list[tuple[int, float]]]:
     """For each question its k best matches in another list, best first; none for one without words.
 
@@ -25,7 +32,9 @@ def match_questions(
     worded = np.flatnonzero(stored.any(axis=1))
     rows, products = top_k(stored[worded], asked, whole_number(k, "k", 1))
     matches = zip(
-        worded[rows].tolist(), np.minimum(products, 1).tolist(), asked.any(axis=1)
+        worded[rows].tolist(),
+        np.minimum(products, 1).tolist(),
+        np.asarray(asked.any(axis=1)),
     )
     return [
         list(zip(places, cosines)) if words else []
