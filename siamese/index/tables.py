@@ -21,7 +21,7 @@ from siamese.groups.grouping import (
 )
 from siamese.index import Hit, QuestionIndex
 from siamese.model.detector import DuplicateDetector
-from siamese.reading.questions import read_questions
+from siamese.reading.questions import QuestionList, read_questions
 from siamese.reading.tables import is_list
 from siamese.text.lists import memory_columns
 
@@ -57,10 +57,11 @@ def find_duplicates(
     Returns:
       A row for each question that is in a group, the largest group first: group (the id of its first
       question), keep (1 for one question of a group, which stands first), similarity (the cosine with that
-      one), same_text (1 where the texts are equal), id, question, row (the place in the table, from 0) and
-      the table's other columns, of a taken name with ``column_`` before it. Of texts, dicts and files it is
-      a list of dicts, of data frames and pyarrow Tables one of their kind (of pandas with its index), of
-      another table a dict of columns. A row without a question is in no group.
+      one), difference (what the near-miss check took a penalty for), same_text (1 where the texts are
+      equal), id, question, row (the place in the table, from 0) and the table's other columns, of a taken
+      name with ``column_`` before it. Of texts, dicts and files it is a list of dicts, of data frames and
+      pyarrow Tables one of their kind (of pandas with its index), of another table a dict of columns. A row
+      without a question is in no group.
 
     DataError for a table that cannot be read so; ArgumentError for a threshold outside
     -1 to 1, or another rule for `keep`.
@@ -75,15 +76,7 @@ def find_duplicates(
         column=None if column is None else str(column),
         id_column=None if id_column is None else str(id_column),
     )
-    questions = read.with_rows()
-    with QuestionIndex.build(
-        model,
-        questions.questions,
-        ids=questions.ids,
-        columns=questions.columns,
-        compared=questions.compared,
-    ) as index:
-        shot = index.grouped(threshold)
+    shot = _grouped(read.with_rows(), threshold, model)
     rows = list(group_rows(shot, keep))
     if isinstance(table, (str, os.PathLike)):
         return rows
@@ -91,9 +84,9 @@ def find_duplicates(
     # The others are the table's own values: a date stays a date.
     others = group_columns(shot.entries)
     own = [*GROUP_COLUMNS]
-    if questions is not read:
+    if not read.has_column("row"):
         own.append(others.pop("row"))
-    place_of = dict(zip(questions.ids, questions.rows))
+    place_of = dict(zip(read.ids, read.rows))
     places = [place_of[row["id"]] for row in rows]
     if is_list(table):
         given = list(table)
@@ -103,6 +96,22 @@ def find_duplicates(
         ]
     columns = {name: _column(rows, name) for name in own}
     return _of_its_kind(table, columns, places, others)
+
+
+def _grouped(
+    questions: QuestionList,
+    threshold: float | None,
+    model: DuplicateDetector | str | os.PathLike,
+) -> Snapshot:
+    """A list of questions with its groups."""
+    with QuestionIndex.build(
+        model,
+        questions.questions,
+        ids=questions.ids,
+        columns=questions.columns,
+        compared=questions.compared,
+    ) as index:
+        return index.grouped(threshold)
 
 
 def _renamed(row: Any, names: Mapping[str, str]) -> dict[str, Any]:

@@ -57,11 +57,15 @@ class QuestionList:
     compared: list[str]
     repeated: Repeated  # what was left out of them, since many texts have it
 
+    def has_column(self, name: str) -> bool:
+        """Whether a question has another column of that name."""
+        return any(name in own for own in self.columns or ())
+
     def with_rows(self) -> QuestionList:
         """With `rows` as the column "row", unless the list has one of that name."""
-        others = self.columns or [{}] * len(self.rows)
-        if any("row" in own for own in others):
+        if self.has_column("row"):
             return self
+        others = self.columns or [{}] * len(self.rows)
         columns = [{"row": row, **own} for row, own in zip(self.rows, others)]
         return replace(self, columns=columns)
 
