@@ -45,6 +45,7 @@ from siamese.evaluation.report import word_overlap
 from siamese.evaluation.thresholds import best_threshold
 from siamese.reading.clusters import cluster_split
 from siamese.training.config import TrainConfig
+from siamese.training.report import measure as measure_trained
 from siamese.training.report import with_lstm
 from siamese.training.run import Trainer
 
@@ -180,6 +181,7 @@ def model(
             {},
         )
         both, facts["lstm_gains"] = with_lstm(head, lstm, parts["valid"])
+        _, both = measure_trained(both, parts["valid"], parts["valid"])
         file = flags.runs / f"{key.replace(', ', '-').replace(' ', '-')}.safetensors"
         both.save(file, overwrite=True)
         return both

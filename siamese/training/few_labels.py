@@ -25,7 +25,7 @@ from siamese.reading.clusters import cluster_split, number_questions, question_g
 from siamese.reading.pairs import QuestionPairs
 from siamese.system.arguments import counted
 from siamese.training.head import fit_head
-from siamese.training.own_check import LEAST_PAIRS, fit_compared
+from siamese.training.own_check import TREE_PAIRS, fit_compared
 from siamese.training.pieces import Pieces
 from siamese.training.report import decided
 
@@ -212,7 +212,8 @@ def _threshold_fit(
     one, two = ([read[row] for row in side] for side in labelled.rows.T)
     labels = labelled.is_duplicate
     cosines = left_out.cosines
-    if len(labels) < LEAST_PAIRS:
+    # The order of questions that no label has is better by the cosine than by a curve.
+    if len(labels) < TREE_PAIRS:
         assert model.check is not None
         scores = cosines - model.check.penalty(one, two, cosines)
         return fit_threshold(scores, labels).to_dict()

@@ -1,12 +1,12 @@
 """What a trained model decides by, fitted on labelled pairs that it was not trained on.
 
 With `LEAST_PAIRS` labelled pairs a model of several parts gets a curve of its parts'
-cosines (`siamese.model.decision.PartsCurve`), and trees beside it. They are boosted as
-Friedman (2001) does: each tree is fitted to what the pairs' labels and the probabilities
-so far differ in, by a Newton step (Chen and Guestrin, 2016), and adds a small part of
-that. The first probabilities are those of the curve less the doubts of the near-miss
-check, so that few labels change little. With fewer pairs the cosine decides, less the
-penalty of the check.
+cosines (`siamese.model.decision.PartsCurve`), less the doubts of the near-miss check;
+with fewer its cosine decides, less the penalty of the check. With `TREE_PAIRS` it gets
+trees beside the curve. They are boosted as Friedman (2001) does: each tree is fitted to
+what the pairs' labels and the probabilities so far differ in, by a Newton step (Chen and
+Guestrin, 2016), and adds a small part of that. The first probabilities are those of the
+curve less the doubts, so that few labels change little.
 
 Tried on Quora's validation rows and left out: trees from nothing, which need 6,000 pairs
 to reach the curve less the doubts, and a logistic regression of parts and features,
@@ -27,7 +27,8 @@ from siamese.model.near_misses import FEATURES, NearMissCheck
 from siamese.model.trees import Trees
 from siamese.nn.nearest import cosines_with
 
-LEAST_PAIRS = 1000
+LEAST_PAIRS = 100
+TREE_PAIRS = 1000
 # Of the trees, chosen by validation rows.
 TREES = 60
 RATE = 0.08
@@ -67,14 +68,14 @@ def fit_compared(
     others: Sequence[str],
     labels: np.ndarray,  # bool [n], of both kinds
 ) -> dict[str, Any]:
-    """The threshold, the curve as plain values, and `trees`.
+    """The threshold, the curve as plain values, and `trees`, None of fewer than `TREE_PAIRS`.
 
     For errors see `siamese.evaluation.metrics.check_scores`.
     """
     curve = fit_parts(cosines, whole, labels)
     check = NearMissCheck.shipped()
     compared = Compared.of(curve, check, cosines, texts, others)
-    trees = fit_trees(compared, labels)
+    trees = fit_trees(compared, labels) if len(labels) >= TREE_PAIRS else None
     curve = curve.with_cuts(logistic(compared.judged(trees)), whole)
     return {**curve.fit, "trees": trees}
 

@@ -155,7 +155,8 @@ def test_a_thousand_labels_decide_by_a_curve_of_the_parts(tmp_path, monkeypatch)
     pairs = model.pairs(*SIDES)
     assert_array_equal(model.decision.scores(*pairs), probability)
     for answer, p in zip(judged(model, *pairs), probability):
-        assert answer[1:] == (pytest.approx(p), p > 0.5)
+        assert answer.probability == pytest.approx(p)
+        assert answer.is_duplicate == (p > 0.5)
     # In place of the encoder that the file names.
     base = model.encoder.encoders[0]
     monkeypatch.setattr(base, "name", "use")

@@ -18,7 +18,7 @@ from siamese.encoders.tree import tree_of
 from siamese.model import file as model_file
 from siamese.model.decision import Compared, part_cosines
 from siamese.model.near_misses import NearMissCheck
-from siamese.training.own_check import LEAST_PAIRS, fit_trees
+from siamese.training.own_check import TREE_PAIRS, fit_trees
 from siamese.training.report import measure
 
 ASKED = "My credit card got eaten by an ATM in Mumbai. What should I do?"
@@ -35,7 +35,7 @@ PAIRS = (
         "How many hours does it take to fly between Vienna and Seoul?",
     ),
 )
-HELD_OUT = embedded_corpus().valid.rows(0, LEAST_PAIRS)
+HELD_OUT = embedded_corpus().valid.rows(0, TREE_PAIRS)
 TEST = embedded_corpus().test.rows(0, 400)
 
 
@@ -123,8 +123,16 @@ def test_trees_that_are_none_are_refused(trained, tmp_path, name, damage):
         DuplicateDetector.load(path)
 
 
-def test_few_labels_take_the_penalty_off_the_cosine(untrained):
-    report, model = measure(untrained, HELD_OUT.rows(0, 300), TEST)
+def test_few_labels_take_the_penalty_off_the_curve(untrained):
+    _, model = measure(untrained, HELD_OUT.rows(0, 300), TEST)
+    assert model.decision.measure == "probability" and model.trees is None
+    ones, others = zip(*PAIRS)
+    bare = model.with_check(None).probability(ones, others)
+    assert (model.probability(ones, others) < 0.5 * bare).all()
+
+
+def test_a_few_dozen_labels_take_the_penalty_off_the_cosine(untrained):
+    report, model = measure(untrained, HELD_OUT.rows(0, 60), TEST)
     assert model.decision.measure == report.measure == "cosine"
     assert model.trees is None and model.probability(ASKED, ASKED) > 0.5
     ones, others = zip(*PAIRS)
