@@ -30,6 +30,7 @@ from siamese import DuplicateDetector, QuestionIndex
 from siamese.errors import SiameseError
 from siamese.groups.local import local_means, ranking_weight
 from siamese.index.list_pairs import ListPairs
+from siamese.model.decision import Questions
 from siamese.reading.pairs import QuestionPairs
 from siamese.reading.questions import QuestionList, read_questions
 
@@ -43,12 +44,27 @@ def read_truth(path: Path, id_column: str) -> dict[str, str]:
     return dict(zip(truth.ids, truth.questions))
 
 
-def all_scores(index: QuestionIndex) -> tuple[np.ndarray, float]:
-    """What pairs are ranked by, float32 [n, n], and the weight of local scaling in it."""
+def reading_of(questions: QuestionList) -> dict[str, Any]:
+    """What the list repeats, which the near-miss check leaves out, too."""
+    return {"repeated": questions.repeated.to_json()}
+
+
+def all_scores(index: QuestionIndex, compared: list[str]) -> tuple[np.ndarray, float]:
+    """What pairs are ranked by, float32 [n, n], and the weight of local scaling in it.
+
+    It is the score that decides, so the near-miss check takes its penalty off.
+    """
     vectors = index.vectors
-    weight = ranking_weight(index.detector, vectors)
+    detector = index.detector
+    questions = Questions(list(map(detector.encoder.read, compared)), vectors)
+    one, two = np.triu_indices(len(vectors), 1)
+    scores = np.zeros((len(vectors), len(vectors)), np.float32)
+    scores[one, two] = detector.decision.scores(
+        questions.rows(one), questions.rows(two)
+    )
+    weight = ranking_weight(detector, vectors)
     shifts = local_means(vectors) * np.float32(weight / 2)
-    return vectors @ vectors.T - shifts[:, None] - shifts, weight
+    return scores - shifts[:, None] - shifts, weight
 
 
 def pair_figures(scores: np.ndarray, problems: list[str]) -> dict[str, float]:
@@ -132,7 +148,8 @@ def answer_figures(
         texts = [questions.questions[at] for at in order]
         compared = [questions.compared[at] for at in order]
         ids = [questions.ids[at] for at in order]
-        with QuestionIndex.build(detector, texts, ids=ids, compared=compared) as index:
+        options = {"ids": ids, "compared": compared, "reading": reading_of(questions)}
+        with QuestionIndex.build(detector, texts, **options) as index:
             shot, yes, weight = answered(index, problem_of, count, draw / draws)
         result = group_figures(shot, [problems[at] for at in order])
         results.append({**result, "yes": yes, "weight": weight})
@@ -194,8 +211,9 @@ def main() -> None:
     detector = DuplicateDetector.load(flags.model)
     figures: dict[str, Any] = {"questions": len(problems), "column": questions.column}
     options = {"ids": questions.ids, "compared": questions.compared}
+    options["reading"] = reading_of(questions)
     with QuestionIndex.build(detector, questions.questions, **options) as index:
-        scores, figures["weight"] = all_scores(index)
+        scores, figures["weight"] = all_scores(index, questions.compared)
         figures |= pair_figures(scores, problems)
         before = group_figures(index.grouped(), problems)
         figures |= {f"before_{name}": value for name, value in before.items()}

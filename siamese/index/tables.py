@@ -110,6 +110,7 @@ def _grouped(
         ids=questions.ids,
         columns=questions.columns,
         compared=questions.compared,
+        reading={"repeated": questions.repeated.to_json()},
     ) as index:
         return index.grouped(threshold)
 
