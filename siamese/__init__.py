@@ -18,7 +18,7 @@ import lazy_loader
 
 from siamese.errors import explain_missing_trax
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _public_name, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 

@@ -1,5 +1,7 @@
 """README, the pages of docs/ and the other Markdown files: links, commands, code blocks, English."""
 
+import csv
+import io
 import itertools
 import re
 import shlex
@@ -12,7 +14,8 @@ from corpus_parts import pairs_of_length, write_pairs
 
 import siamese
 from examples import github_issues
-from siamese.cli.main import build_parser
+from siamese.cli.main import build_parser, main
+from siamese.corpus import HANDWRITTEN_FILES
 from tools import run_readme
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -199,10 +202,39 @@ def test_the_example_ranks_the_duplicates_among_a_projects_issues_first():
 def test_a_stranger_reads_the_readme_and_the_pages_to_their_end():
     lines = {page: len(page.read_text("utf-8").splitlines()) for page in PAGES}
     assert lines[ROOT / "README.md"] <= 110
-    assert sum(count for page, count in lines.items() if DOCS in page.parents) <= 1_800
+    assert sum(count for page, count in lines.items() if DOCS in page.parents) <= 1_830
     first = run_readme.commands(installed=False)
     assert first[0].startswith("python3 -m venv") and first[1] == "pip install ."
     assert run_readme.commands(installed=True) == first[2:]
+
+
+def test_the_first_result_in_the_readme_is_what_the_command_prints(capsys):
+    """The lines of its first block: group, similarity and question, in the command's order."""
+    (block, *_) = blocks(ROOT / "README.md", "text")
+    lines = re.findall(r"^(\w+) +(\d\.\d\d) +(.+?)(?: {2,}.*| +<- .*)?$", block, re.M)
+    assert main(["duplicates", str(ROOT / "examples" / "questions.csv")]) == 0
+    rows = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    printed = [
+        (row["group"], f"{float(row['similarity']):.2f}", row["question"])
+        for row in rows
+    ]
+    assert len(lines) >= 5
+    assert [row for row in printed if row in lines] == lines
+    for group in {line[0] for line in lines}:
+        assert [row for row in printed if row[0] == group] == [
+            line for line in lines if line[0] == group
+        ]
+
+
+def test_the_sample_questions_are_those_of_the_corpus():
+    """In English, German, French, Spanish and Chinese."""
+    rows = [
+        {"id": row["id"], "question": row["question"]}
+        for file in HANDWRITTEN_FILES.values()
+        for row in csv.DictReader(file.read_text("utf-8").splitlines())
+    ]
+    sample = (ROOT / "examples" / "questions.csv").read_text("utf-8")
+    assert [*csv.DictReader(sample.splitlines())] == rows
 
 
 @pytest.mark.slow
@@ -210,7 +242,7 @@ def test_the_commands_of_the_readme_run_in_order(tmp_path):
     output = run_readme.run(tmp_path, installed=True)
     assert "22 groups of 58 questions, the largest of 5" in output
     assert "How can I reset the password for my account?" in output
-    assert "of 30 labels" in output and (tmp_path / "questions.db").exists()
+    assert "of 30 labels" in output and (tmp_path / "better.csv").exists()
     assert "-> duplicate: " in output
     assert (tmp_path / "runs" / "mine" / "model.safetensors").exists()
     assert (tmp_path / "groups.csv").read_text("utf-8-sig").startswith("group,")
