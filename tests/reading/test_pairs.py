@@ -229,7 +229,7 @@ TABLES = {
     "a number for a column": (lambda _: {"question1": 5, "label": [1]}, ["'question1'", "not 5"]),
     "many tables": (lambda _: {"train": {"question": ["a"]}}, ["'train'", "one"]),
     "a set": (lambda _: {"question": {"a", "b"}}, ["'question'", "list"]),
-    "a list": (lambda _: ["How?"], ["list", "path", "table"]),
+    "a list": (lambda _: ["How?"], ["list", "question1", "question2"]),
     "a lazy table": (lambda _: type("Lazy", (), {"columns": [], "collect": 0})(), ["collect"]),
 }  # fmt: skip
 
