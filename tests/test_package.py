@@ -6,6 +6,8 @@ import functools
 import importlib
 import os
 import pkgutil
+import subprocess
+import sys
 import textwrap
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from small_models import make_detector
 import siamese
 
 PACKAGE = Path(siamese.__file__).parent
+ROOT = Path(__file__).resolve().parents[1]
 # A folder of the tool imports from those before it in this list.
 TOOL = [
     "errors",
@@ -173,3 +176,40 @@ def test_the_examples_of_docstrings_give_what_they_say(file):
     name = ".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts)
     module = importlib.import_module(name.removesuffix(".__init__"))
     assert doctest.testmod(module).failed == 0
+
+
+@pytest.mark.slow
+def test_the_wheel_of_the_source_distribution_has_all_that_the_tool_reads(tmp_path):
+    """Built from the files that git lists, installed beside nothing else, and asked a question."""
+    source = tmp_path / "source"
+    listed = subprocess.check_output(["git", "ls-files", "-z"], cwd=ROOT, text=True)
+    for name in filter(lambda name: (ROOT / name).is_file(), listed.split("\0")):
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_bytes((ROOT / name).read_bytes())
+    build = "import setuptools.build_meta as b; b.build_sdist('dist')"
+    subprocess.run(
+        [sys.executable, "-c", build], cwd=source, check=True, stdout=subprocess.DEVNULL
+    )
+    (sdist,) = (source / "dist").glob("siamese_questions-*.tar.gz")
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    options = ["--no-deps", "--no-build-isolation"]
+    wheels = tmp_path / "wheels"
+    subprocess.run([*pip, "wheel", *options, "-w", wheels, sdist], check=True)
+    (wheel,) = wheels.glob("siamese_questions-*.whl")
+    target = tmp_path / "installed"
+    subprocess.run([*pip, "install", "--no-deps", "-t", target, wheel], check=True)
+    asked = (
+        "siamese.DuplicateDetector.pretrained().predict('CSV to JSON', 'JSON to CSV')"
+    )
+    code = (
+        "import siamese, siamese.corpus; print(siamese.__file__, siamese.__version__, "
+        f"len(siamese.corpus.handwritten_questions('zh')), {asked})"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(target)}
+    printed = subprocess.check_output(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, text=True
+    )
+    file, version, questions, is_duplicate = printed.split()
+    assert file.startswith(str(target)) and version == siamese.__version__
+    assert questions == "40" and is_duplicate == "False"
+    assert (target / "siamese" / "serving" / "page" / "page.html").is_file()
