@@ -24,6 +24,7 @@ from sklearn.metrics import average_precision_score
 from siamese import DuplicateDetector, QuestionIndex, QuestionPairs
 from siamese.corpus import embedded_corpus, handwritten_questions
 from siamese.errors import DataError
+from siamese.groups.grouping import group_labels
 from siamese.groups.local import list_weight, local_means
 from siamese.index.list_pairs import ListPairs
 from siamese.reading.clusters import clusters
@@ -97,10 +98,7 @@ def pairs_of(labels: np.ndarray) -> np.ndarray:
 
 def f1_of(index: QuestionIndex, truth: np.ndarray) -> float:
     """F1 of the pairs in the groups of an index."""
-    labels = np.arange(len(index))
-    for number, group in enumerate(index.grouped().groups, len(labels)):
-        labels[[member.row for member in group]] = number
-    chosen = pairs_of(labels)
+    chosen = pairs_of(group_labels(index.grouped().groups, len(index)))
     return 2 * int((chosen & truth).sum()) / int(chosen.sum() + truth.sum())
 
 

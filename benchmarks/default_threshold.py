@@ -18,6 +18,7 @@ import numpy as np
 
 from siamese import DuplicateDetector, QuestionIndex, read_pairs, read_questions
 from siamese.evaluation.groups import group_figures
+from siamese.groups.grouping import group_labels
 from siamese.model.near_misses import NearMissCheck
 
 THRESHOLDS = (0.5, 0.6, 0.65, 0.7, 0.75, 0.8)
@@ -79,11 +80,8 @@ def of_tickets(data: Path) -> dict[str, list[str]]:
         )
         cells = []
         for threshold in THRESHOLDS:
-            labels = np.arange(len(problems))
             groups = index.grouped(threshold, regroup=True).groups
-            for number, group in enumerate(groups, len(problems)):
-                labels[[member.row for member in group]] = number
-            own = group_figures(labels, problems)
+            own = group_figures(group_labels(groups, len(problems)), problems)
             cells.append(f"{own['precision']:.2f} / {own['recall']:.2f}")
         figures[name] = cells
     return figures

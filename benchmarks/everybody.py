@@ -50,8 +50,6 @@ from siamese import DuplicateDetector, QuestionIndex, QuestionPairs, read_pairs
 from siamese.corpus import handwritten_questions
 from siamese.encoders import find_encoder
 from siamese.evaluation.thresholds import best_threshold
-from siamese.groups.local import local_means, ranking_weight
-from siamese.model.decision import Questions
 from siamese.model.near_misses import FEATURES, features
 from siamese.reading.clusters import cluster_split
 from siamese.reading.questions import read_questions
@@ -370,21 +368,13 @@ def desks(row: Row, inputs: Inputs) -> dict[str, float]:
 
 def desk_scores(row: Row, texts: list[str]) -> np.ndarray:
     """What all pairs are ranked by, float [n, n]; of models less local scaling, as `duplicates` does."""
+    if row.detector is not None:
+        return helpdesk.all_scores(row.detector, row.detector.encode(texts), texts)[0]
     upper = np.triu_indices(len(texts), 1)
+    sides = ([texts[at] for at in rows] for rows in upper)
     scores = np.zeros((len(texts), len(texts)))
-    sides = [[texts[at] for at in rows] for rows in upper]
-    if row.detector is None:
-        scores[upper] = row.scores(texts)(*sides)
-        return scores
-    vectors = row.detector.encode(texts)
-    read = list(map(row.detector.encoder.read, texts))
-    questions = Questions(read, vectors)
-    scores[upper] = row.detector.decision.scores(
-        questions.rows(upper[0]), questions.rows(upper[1])
-    )
-    weight = ranking_weight(row.detector, vectors)
-    shifts = local_means(vectors) * np.float32(weight / 2)
-    return scores - shifts[:, None] - shifts
+    scores[upper] = row.scores(texts)(*sides)
+    return scores
 
 
 # ---- Costs ----

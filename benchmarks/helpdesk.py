@@ -28,6 +28,8 @@ from sklearn.metrics import precision_recall_curve
 
 from siamese import DuplicateDetector, QuestionIndex
 from siamese.errors import SiameseError
+from siamese.evaluation.groups import group_figures
+from siamese.groups.grouping import Snapshot, group_labels
 from siamese.groups.local import local_means, ranking_weight
 from siamese.index.list_pairs import ListPairs
 from siamese.model.decision import Questions
@@ -49,13 +51,13 @@ def reading_of(questions: QuestionList) -> dict[str, Any]:
     return {"repeated": questions.repeated.to_json()}
 
 
-def all_scores(index: QuestionIndex, compared: list[str]) -> tuple[np.ndarray, float]:
+def all_scores(
+    detector: DuplicateDetector, vectors: np.ndarray, compared: list[str]
+) -> tuple[np.ndarray, float]:
     """What pairs are ranked by, float32 [n, n], and the weight of local scaling in it.
 
     It is the score that decides, so the near-miss check takes its penalty off.
     """
-    vectors = index.vectors
-    detector = index.detector
     questions = Questions(list(map(detector.encoder.read, compared)), vectors)
     one, two = np.triu_indices(len(vectors), 1)
     scores = np.zeros((len(vectors), len(vectors)), np.float32)
@@ -87,21 +89,13 @@ def pair_figures(scores: np.ndarray, problems: list[str]) -> dict[str, float]:
     }
 
 
-def group_figures(shot: Any, problems: list[str]) -> dict[str, float]:
+FIGURES = ("f1", "precision", "recall", "right_pairs")
+
+
+def of_groups(shot: Snapshot, problems: list[str]) -> dict[str, float]:
     """Precision, recall and F1 of the pairs in groups."""
-    upper = np.triu_indices(len(problems), 1)
-    right = np.equal.outer(problems, problems)[upper]
-    labels = np.arange(len(problems))
-    for number, group in enumerate(shot.groups, len(problems)):
-        labels[[member.row for member in group]] = number
-    chosen = np.equal.outer(labels, labels)[upper]
-    hits = int((right & chosen).sum())
-    return {
-        "f1": 2 * hits / (chosen.sum() + right.sum()),
-        "precision": hits / max(1, int(chosen.sum())),
-        "recall": hits / int(right.sum()),
-        "right_pairs": hits,
-    }
+    figures = group_figures(group_labels(shot.groups, len(problems)), problems)
+    return {name: figures[name] for name in FIGURES}
 
 
 def answered(
@@ -151,7 +145,7 @@ def answer_figures(
         options = {"ids": ids, "compared": compared, "reading": reading_of(questions)}
         with QuestionIndex.build(detector, texts, **options) as index:
             shot, yes, weight = answered(index, problem_of, count, draw / draws)
-        result = group_figures(shot, [problems[at] for at in order])
+        result = of_groups(shot, [problems[at] for at in order])
         results.append({**result, "yes": yes, "weight": weight})
     figures = {
         f"{name}_mean": float(np.mean([result[name] for result in results]))
@@ -213,9 +207,11 @@ def main() -> None:
     options = {"ids": questions.ids, "compared": questions.compared}
     options["reading"] = reading_of(questions)
     with QuestionIndex.build(detector, questions.questions, **options) as index:
-        scores, figures["weight"] = all_scores(index, questions.compared)
+        scores, figures["weight"] = all_scores(
+            detector, index.vectors, questions.compared
+        )
         figures |= pair_figures(scores, problems)
-        before = group_figures(index.grouped(), problems)
+        before = of_groups(index.grouped(), problems)
         figures |= {f"before_{name}": value for name, value in before.items()}
         figures |= matched(index, questions, problems)
     if flags.draws:

@@ -33,7 +33,7 @@ from siamese.corpus import handwritten_questions
 from siamese.evaluation.calibration import expected_calibration_error
 from siamese.evaluation.thresholds import fit_threshold
 from siamese.model.decision import (
-    ByCheckedCosine,
+    ByCosine,
     ByParts,
     Decision,
     Questions,
@@ -151,9 +151,9 @@ def own_check(sets: Sets, pairs: Pairs, labels: np.ndarray) -> Decision:
 
 def cosine(sets: Sets, pairs: Pairs, labels: np.ndarray) -> Decision:
     """The cosine less the shipped penalty."""
-    scores = ByCheckedCosine(None, sets.check).scores(*pairs)
+    scores = ByCosine(None, sets.check).scores(*pairs)
     fit = fit_threshold(scores, labels, resamples=0)
-    return ByCheckedCosine(fit.calibration, sets.check)
+    return ByCosine(fit.calibration, sets.check)
 
 
 WAYS: dict[str, Callable[[Sets, Pairs, np.ndarray], Decision]] = {

@@ -33,7 +33,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from siamese import DuplicateDetector, read_pairs
 from siamese.model.near_miss_words import ENGLISH
-from siamese.model.near_misses import FEATURES, GATE, NearMissCheck, features
+from siamese.model.near_misses import FALLING, FEATURES, GATE, NearMissCheck, features
 from siamese.reading.pairs import QuestionPairs
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -58,17 +58,6 @@ BEFORE_NOUNS = ENGLISH.determiners | frozenset(
 )
 # More of these makes no pair a duplicate; a higher cosine makes none a near miss.
 RISING = ("cosine",)
-FALLING = [
-    "numbers_exchanged",
-    "dates_exchanged",
-    "names_exchanged",
-    "negation",
-    "opposites",
-    "directions",
-    "scopes",
-    "crossed",
-    "words_exchanged",
-]
 
 
 class Edits:

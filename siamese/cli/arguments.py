@@ -246,9 +246,7 @@ WithinValues = Annotated[
 
 # ---- The near-miss check ----
 
-IGNORE_HELP = (
-    "kinds of differences that do not count, such as number,date,name [the model's]"
-)
+IGNORE_HELP = "kinds of differences that do not count, such as number,date,name [default: the model's]"
 CHECK = OneOf()
 
 
@@ -292,7 +290,9 @@ COLUMNS_HELP = (
 IDS_HELP = "list or index whose ids the pairs name: id1,id2 and perhaps a label (else duplicates)"
 
 
-MAIN_HELP = "the main language of the list, such as de [told by the texts]"
+MAIN_HELP = (
+    "the main language of the list, such as de [default: recognised from the texts]"
+)
 MainLanguage = Annotated[
     str | None, option(type=language_code, metavar="LANG", help=MAIN_HELP)
 ]

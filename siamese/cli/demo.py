@@ -22,6 +22,7 @@ from siamese.corpus import (
     handwritten_questions,
 )
 from siamese.errors import ArgumentError, DataError
+from siamese.evaluation.groups import group_figures
 from siamese.system.files import explained, lock_run, write_text_atomically
 from siamese.text.display import rounded
 
@@ -240,12 +241,14 @@ def _telling_pairs(
 
 def _prediction(pairs: Any, at: int, score: float, threshold: float) -> list[str]:
     """A test pair beside what was expected of it, with the reason."""
-    one, two = pairs.question1[at], pairs.question2[at]
+    one = pairs.question1[at]
+    two = pairs.question2[at]
     expected = bool(pairs.is_duplicate[at])
     predicted = bool(score > threshold)
     names = {True: "the same", False: "different"}
     verdict = "right" if expected == predicted else "WRONG"
-    a, b = _words(one), _words(two)
+    a = _words(one)
+    b = _words(two)
     count = f"{len(a & b)} of their {len(a | b)} words are in both"
     reason = f"{count}: it has learned that the others mean the same."
     if expected != predicted and a == b:
@@ -424,18 +427,16 @@ def _pair_figures(
     groups: list[list[str]], meaning: dict[str, str]
 ) -> dict[str, float | int]:
     """Precision and recall of groups over the pairs of questions."""
-    from sklearn.metrics.cluster import pair_confusion_matrix
+    import numpy as np
 
     group_of = {text: at for at, group in enumerate(groups) for text in group}
     alone = range(len(groups), len(groups) + len(meaning))
     labels = [group_of.get(text, at) for text, at in zip(meaning, alone)]
-    # The matrix counts each pair twice.
-    matrix = pair_confusion_matrix(list(meaning.values()), labels) // 2
-    (_, wrong), (missed, right) = matrix.tolist()
+    figures = group_figures(np.array(labels), list(meaning.values()))
     return {
-        "pairs_found": right + wrong,
-        "precision": right / max(1, right + wrong),
-        "recall": right / max(1, right + missed),
+        "pairs_found": figures["pairs"],
+        "precision": figures["precision"],
+        "recall": figures["recall"],
     }
 
 

@@ -51,7 +51,14 @@ from siamese.groups.grouping import (
 )
 from siamese.groups.linkage import strongest_pairs
 from siamese.groups.local import local_means, ranking_weight, scaled
-from siamese.groups.within import Part, grouped_within, keys_of, rows_by_key, together
+from siamese.groups.within import (
+    Key,
+    Part,
+    grouped_within,
+    keys_of,
+    rows_by_key,
+    together,
+)
 from siamese.index.list_pairs import ListPairs
 from siamese.model.decision import Questions
 from siamese.nn.nearest import EQUAL, cosines_with, in_blocks
@@ -175,8 +182,7 @@ def _pair_table(index: QuestionIndex, options: Duplicates, delimiter: str) -> Re
     shot = index.snapshot()
     entries = shot.entries
     detector = shot.detector
-    keys = keys_of(entries, options.within or (), index.facts.reading.get("language"))
-    parts = rows_by_key(keys).values()
+    parts = rows_by_key(_keys(index, shot, options)).values()
     found_in = []
     scored: list[ScoredRow] = []
     for part in parts or [np.zeros(0, np.int64)]:
@@ -281,14 +287,20 @@ def _differences_table(
     if shot.detector.check is None:
         target = "differences without a check"
         refuse_flags("duplicates", target, options, options.model or options.index)
-    given = options.threshold, options.within or ()
-    rows = kept_apart_rows(shot, index.answers(), *given)
+    keys = _keys(index, shot, options)
+    rows = kept_apart_rows(shot, index.answers(), options.threshold, keys)
     facts = threshold_facts(shot.detector, options.threshold)
     if options.threshold is None:
         facts["threshold"], facts["weight"] = shot.detector.list_cut
     facts |= {"questions": len(shot.entries), "pairs": len(rows)}
     facts["measure"] = shot.detector.decision.measure
     return table_result(options.table, rows, PAIR_COLUMNS, facts, delimiter=delimiter)
+
+
+def _keys(index: QuestionIndex, shot: Snapshot, options: Duplicates) -> list[Key]:
+    """The values of the columns within which each question is compared."""
+    main = index.facts.reading.get("language")
+    return keys_of(shot.entries, options.within or (), main)
 
 
 # ---- Groups ----
@@ -298,8 +310,7 @@ def _group_table(index: QuestionIndex, options: Duplicates, delimiter: str) -> R
     """The groups of an index, what they are, and where their threshold is a default what lies below."""
     if options.within:
         whole = index.snapshot()
-        main = index.facts.reading.get("language")
-        keys = keys_of(whole.entries, options.within, main)
+        keys = _keys(index, whole, options)
         parts = grouped_within(whole, index.answers(), keys, options.threshold)
         shot = together(whole, parts)
     else:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from siamese.cli.output import Facts
-from siamese.groups.grouping import Grouping, Snapshot
+from siamese.groups.grouping import Grouping, Snapshot, group_labels
 from siamese.groups.refused import refused_pairs
-from siamese.groups.within import keys_of, rows_by_key
+from siamese.groups.within import Key, rows_by_key
 from siamese.model.detector import (
     DuplicateDetector,
     border_of,
@@ -24,7 +24,7 @@ from siamese.reading.pairs import QuestionPairs
 from siamese.system.arguments import counted
 
 PAIR_COLUMNS = ("id1", "question1", "id2", "question2", "similarity", "difference")
-LEAST_SAME = 3  # answers of yes to refused pairs of a kind, before that is told
+LEAST_SAME = 3  # answers of yes to refused pairs of a kind, before the command says so
 Row = dict[str, Any]
 
 
@@ -51,9 +51,7 @@ def kept_apart(shot: Snapshot, answers: QuestionPairs) -> np.ndarray:
     if pairs is None:
         grouping = Grouping.of(shot.detector, shot.threshold, shot.vectors)
         pairs = refused_pairs(shot.detector, shot.questions, grouping)
-    group_of = np.arange(len(shot.entries))
-    for number, group in enumerate(shot.groups, start=len(group_of)):
-        group_of[[member.row for member in group]] = number
+    group_of = group_labels(shot.groups, len(shot.entries))
     pairs = pairs[group_of[pairs[:, 0]] != group_of[pairs[:, 1]]]
     return _not_answered(shot, pairs, answers)
 
@@ -89,11 +87,14 @@ def kept_apart_rows(
     shot: Snapshot,
     answers: QuestionPairs,
     threshold: float | None,
-    within: Sequence[str],
+    keys: Sequence[Key],
 ) -> list[Row]:
-    """The pairs above a threshold that the check keeps apart, the most similar first, with the reasons."""
+    """The pairs above a threshold that the check keeps apart, the most similar first, with the reasons.
+
+    Only questions of equal keys (`siamese.groups.within.keys_of`) are compared.
+    """
     rows: list[Row] = []
-    for part in rows_by_key(keys_of(shot.entries, within)).values():
+    for part in rows_by_key(keys).values():
         questions = shot.questions.rows(part)
         grouping = Grouping.of(shot.detector, threshold, questions.vectors)
         pairs = refused_pairs(shot.detector, questions, grouping)
@@ -131,8 +132,8 @@ def about_ignored(detector: DuplicateDetector, answers: QuestionPairs) -> list[s
         for kind in {reason.kind for reason in check.reasons(*texts)}:
             said.setdefault(kind, []).append(bool(answers.is_duplicate[at]))
     return [
-        f"{sum(own)} of the {len(own)} pairs that were refused for a {kind} are the same, you say: "
-        f"--ignore {quote(kind)} lets it not count."
+        f"You answered yes to {sum(own)} of the {len(own)} pairs that were refused for a {kind}: "
+        f"with --ignore {quote(kind)} it does not count."
         for kind, own in sorted(said.items())
         if sum(own) >= LEAST_SAME and 2 * sum(own) > len(own)
     ]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-import numpy as np
-
 from siamese.cli import arguments as shared
 from siamese.cli import reading
 from siamese.cli.arguments import (
@@ -31,7 +29,7 @@ from siamese.cli.reading import (
 )
 from siamese.errors import ArgumentError
 from siamese.evaluation.groups import group_figures
-from siamese.groups.grouping import Grouping, linked_labels
+from siamese.groups.grouping import Grouping, group_labels, linked_labels
 from siamese.groups.within import keys_of
 from siamese.model.detector import DuplicateDetector
 from siamese.reading.clusters import clusters
@@ -76,7 +74,7 @@ def data(options: Data) -> Facts:
 # ---- evaluate ----
 
 MEASURED = OneOf(required=True)
-# Thresholds of which that with the best groups is told.
+# The thresholds that are tried; the one with the best groups is reported.
 CUTS = [round(0.4 + 0.025 * step, 3) for step in range(23)]
 
 
@@ -188,10 +186,7 @@ def _on_groups(options: Evaluate, column: str) -> Result:
         note(*source.about_threshold(options.threshold))
         shot = source.index().grouped(options.threshold)
         truth = [key[0] for key in keys_of(shot.entries, [column])]
-    labels = np.arange(len(truth))
-    for number, group in enumerate(shot.groups, start=len(truth)):
-        labels[[member.row for member in group]] = number
-    figures = group_figures(labels, truth)
+    figures = group_figures(group_labels(shot.groups, len(truth)), truth)
 
     # The same groups without answers, at other thresholds.
     f1 = {}

@@ -250,6 +250,14 @@ def bound_labels(
     return np.unique(joined, return_inverse=True)[1]
 
 
+def group_labels(groups: Sequence[Sequence[Member]], count: int) -> np.ndarray:
+    """The group of each of so many questions, int64 [count]; one in no group has its own place."""
+    labels = np.arange(count)
+    for number, group in enumerate(groups, start=count):
+        labels[[member.row for member in group]] = number
+    return labels
+
+
 def join_groups(
     vectors: np.ndarray,
     labels: np.ndarray,
@@ -512,9 +520,7 @@ def below_threshold(shot: Snapshot, count: int = 50) -> Below:
     down to 0.5, or to the cosine above which there are enough of them; each text is in
     one of them. `shot` is `QuestionIndex.grouped`.
     """
-    labels = np.arange(len(shot.vectors))
-    for number, group in enumerate(shot.groups, start=len(labels)):
-        labels[[member.row for member in group]] = number
+    labels = group_labels(shot.groups, len(shot.vectors))
     rows = np.unique(first_places(shot.questions.folded, str))
     vectors = shot.vectors[rows]
     labels = labels[rows]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +11,10 @@ from siamese.groups.linkage import strongest_pairs
 from siamese.model.decision import Questions
 from siamese.nn.nearest import EQUAL, in_blocks
 from siamese.reading.clusters import first_places
+
+if TYPE_CHECKING:
+    from siamese.groups.grouping import Grouping
+    from siamese.model.detector import DuplicateDetector
 
 Penalties = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -37,7 +41,11 @@ class Recorded:
 
 
 def are_refused(
-    detector: Any, questions: Questions, grouping: Any, i: np.ndarray, j: np.ndarray
+    detector: DuplicateDetector,
+    questions: Questions,
+    grouping: Grouping,
+    i: np.ndarray,
+    j: np.ndarray,
 ) -> np.ndarray:
     """Of pairs of rows, int64 [m] each, which ones the check alone keeps below the threshold: bool [m]."""
     cut = min(grouping.threshold, EQUAL)
@@ -48,25 +56,26 @@ def are_refused(
         sides = questions.rows(a), questions.rows(b)
         cuts = cut if shifts is None else cut + shifts[a] + shifts[b]
         is_refused = without.scores(*sides) > cuts
-        is_refused[is_refused] &= detector.decision.scores(
-            *(side.rows(np.flatnonzero(is_refused)) for side in sides)
-        ) <= (cuts if shifts is None else cuts[is_refused])
+        rows = np.flatnonzero(is_refused)
+        scores = detector.decision.scores(*(side.rows(rows) for side in sides))
+        each = np.broadcast_to(np.asarray(cuts, scores.dtype), len(a))
+        is_refused[rows] = scores <= each[rows]
         return is_refused
 
     return in_blocks(refused, i, j)
 
 
 def refused_pairs(
-    detector: Any,
+    detector: DuplicateDetector,
     questions: Questions,
-    grouping: Any,
+    grouping: Grouping,
     candidates: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> np.ndarray:
     """The pairs that the check alone keeps below a threshold, rows int64 [m, 2], rising.
 
     Of texts that are equal but for case, blanks and quotes the first stands for all.
-    `candidates` are pairs of rows among which
-    all of them are; all pairs of the list are looked at where None.
+    `candidates` are pairs of rows that hold all of them; all pairs of the list are
+    compared where None.
     """
     if detector.check is None:
         return np.zeros((0, 2), np.int64)

@@ -61,7 +61,7 @@ def keys_of(
         else:
             raise ArgumentError(
                 f"There is no column {name!r}; the columns: {shown_names(header)}, and "
-                f"{LANGUAGE}, which is told by the texts.",
+                f"{LANGUAGE}, which is recognised from the texts.",
                 arguments=("within",),
             )
     return list(zip(*values)) if values else [()] * len(entries)

@@ -120,34 +120,20 @@ class Decision(Protocol):
 
 
 class ByCosine(NamedTuple):
-    """The cosine decides; a calibration of one has its probabilities."""
+    """The cosine decides, less the penalty of a near-miss check where there is one.
+
+    A calibration of one has its probabilities.
+    """
 
     calibration: Calibration | None
+    check: NearMissCheck | None = None
     measure: str = "cosine"
 
     def scores(self, one: Questions, two: Questions) -> np.ndarray:
-        """Their cosines, float32 [n]."""
-        return cosines_with(one.vectors, two.vectors)
-
-    def probabilities(self, scores: np.ndarray) -> np.ndarray | None:
-        """Those of the calibration, float64 [n]."""
-        return None if self.calibration is None else self.calibration(scores)
-
-    def rule(self, threshold: float, questions: Questions) -> Rule:
-        """The mean cosine alone."""
-        return Rule(threshold)
-
-
-class ByCheckedCosine(NamedTuple):
-    """The cosine less the penalty of the near-miss check decides."""
-
-    calibration: Calibration | None
-    check: NearMissCheck
-    measure: str = "cosine"
-
-    def scores(self, one: Questions, two: Questions) -> np.ndarray:
-        """Their cosines less the penalties, float32 [n]."""
+        """Their cosines, less the penalties of a check, float32 [n]."""
         cosines = cosines_with(one.vectors, two.vectors)
+        if self.check is None:
+            return cosines
         return cosines - self.check.penalty(list(one.texts), list(two.texts), cosines)
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray | None:
@@ -155,14 +141,17 @@ class ByCheckedCosine(NamedTuple):
         return None if self.calibration is None else self.calibration(scores)
 
     def rule(self, threshold: float, questions: Questions) -> Rule:
-        """The mean cosine less the largest penalty of a pair."""
+        """The mean cosine, with a check less the largest penalty of a pair."""
+        check = self.check
+        if check is None:
+            return Rule(threshold)
         vectors = questions.vectors
 
         def penalties(i: np.ndarray, j: np.ndarray) -> np.ndarray:
             texts = [questions.texts[row] for row in i.tolist()]
             others = [questions.texts[row] for row in j.tolist()]
             cosines = in_blocks(lambda a, b: cosines_with(vectors[a], vectors[b]), i, j)
-            return self.check.penalty(texts, others, cosines)
+            return check.penalty(texts, others, cosines)
 
         return Rule(threshold, penalties)
 
@@ -291,9 +280,7 @@ def decision_of(
     """The decision of a model: by a curve of its encoder's parts where it has one, or by the cosine."""
     if isinstance(calibration, PartsCurve):
         return ByParts(calibration, encoder, check, trees)
-    if check is not None:
-        return ByCheckedCosine(calibration, check)
-    return ByCosine(calibration)
+    return ByCosine(calibration, check)
 
 
 def part_cosines(

@@ -71,6 +71,20 @@ FEATURES = {
     "crossed": "common words that stand after each other's word: 1 pair for the same",
     "passive": "1 where one has 'was eaten by' and the other has not",
 }
+# With more of them two questions are never more alike, so trees are fitted to fall.
+FALLING = frozenset(
+    {
+        "numbers_exchanged",
+        "dates_exchanged",
+        "names_exchanged",
+        "negation",
+        "opposites",
+        "directions",
+        "scopes",
+        "crossed",
+        "words_exchanged",
+    }
+)
 _N = {name: place for place, name in enumerate(FEATURES)}
 
 _NUMBER, _DATE, _NAME, _SCOPE, _SMALL, _OPPOSITE, _DIRECTION = (

@@ -23,7 +23,7 @@ import numpy as np
 from siamese.encoders.protocol import Encoder
 from siamese.evaluation.calibration import logistic
 from siamese.model.decision import Compared, Questions, fit_parts, part_cosines
-from siamese.model.near_misses import FEATURES, NearMissCheck
+from siamese.model.near_misses import FALLING, FEATURES, NearMissCheck
 from siamese.model.trees import Trees
 from siamese.nn.nearest import cosines_with
 
@@ -35,21 +35,6 @@ RATE = 0.08
 LEAVES = 5
 LEAST_IN_LEAF = 30  # pairs
 SHRINKAGE = 5.0  # of the Newton step
-# A split by one of these lets more of it say "duplicate" nowhere; the step, which says
-# less of fewer pairs, loosens that.
-FALLING = frozenset(
-    {
-        "numbers_exchanged",
-        "dates_exchanged",
-        "names_exchanged",
-        "negation",
-        "opposites",
-        "directions",
-        "scopes",
-        "crossed",
-        "words_exchanged",
-    }
-)
 
 
 def fit_own_check(
@@ -89,6 +74,8 @@ def fit_trees(compared: Compared, labels: np.ndarray) -> Trees:
     labels = labels[rows].astype(np.float64)
     logits = compared.logits[rows]
     parts = numbers.shape[1] - len(FEATURES) - 1
+    # The trees rise with the cosines and fall with the numbers of `FALLING`, but for the
+    # shrinkage, by which leaves of few pairs say less.
     rising = [0, -1, *[1] * parts, *(-(name in FALLING) for name in [*FEATURES][1:])]
     found = []
     for seed in range(TREES):
