@@ -8,6 +8,7 @@ from small_models import make_curve_detector, make_detector, random_questions
 
 from siamese import DuplicateDetector, QuestionPairs
 from siamese.evaluation.calibration import fit_calibration
+from siamese.groups.grouping import GROUP_COLUMNS
 from siamese.index import QuestionIndex
 
 pytest.importorskip("playwright")
@@ -348,6 +349,18 @@ def test_groups_are_downloaded(grouped, view):
     total = re.search(r"of (\d+) questions", page.locator("#grouped").inner_text())
     assert lines[0].startswith("group,keep,similarity,")
     assert len(lines) == int(total[1]) + 2
+
+
+def test_a_download_without_groups_has_the_columns_of_every_table(view):
+    with running(
+        QuestionIndex.build("use", ["Where is Oslo?", "Do cats sleep?"])
+    ) as address:
+        page = view(address)
+        choose(page, "Groups")
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Download CSV").click()
+        header = download.value.path().read_bytes().decode().strip()
+    assert header == ",".join(GROUP_COLUMNS)
 
 
 def test_a_near_miss_is_called_different_though_its_cosine_is_above_the_threshold(

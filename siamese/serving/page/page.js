@@ -381,11 +381,14 @@ const cell = value => {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 };
 
+// The columns of a table of groups, also of one without rows.
+const GROUP_COLUMNS = ["group", "keep", "similarity", "difference", "same_text", "id", "question"];
+
 async function download() {
   const lines = [];
   for (let offset = 0, end = 1; offset < end; offset += MOST_ROWS) {
     const page = await ask("/v1/groups", {offset, limit: MOST_ROWS});
-    const names = Object.keys(page.rows[0] ?? {group: "", id: "", question: ""});
+    const names = page.rows.length ? Object.keys(page.rows[0]) : GROUP_COLUMNS;
     if (!offset) lines.push(names.join(","));
     end = page.total;
     lines.push(...page.rows.map(row => names.map(name => cell(row[name])).join(",")));
