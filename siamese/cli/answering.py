@@ -191,10 +191,10 @@ class Search(CommandOptions):
 
     index: shared.Index
     question: Annotated[str, positional(help="a new question")]
-    k: Annotated[int, option("-k", help="how many hits [%(default)s]")] = 10
+    k: Annotated[int, option("-k", help="how many hits [default: %(default)s]")] = 10
     threshold: shared.Threshold = None
     vectors_only: Annotated[
-        bool, flag("order by cosine [by vectors and words together]")
+        bool, flag("rank by cosine alone [default: by vectors and words]")
     ] = False
     within: shared.WithinValues = None
     language: shared.MainLanguage = None
@@ -319,11 +319,13 @@ class Match(CommandOptions):
         str | None,
         positional(
             metavar="B",
-            help="those to match them with, or their index [A's others]",
+            help="those to match them with, or their index [default: the other questions of A]",
         ),
     ] = None
     threshold: shared.Threshold = None
-    k: Annotated[int, option("-k", help="matches of each question [%(default)s]")] = 1
+    k: Annotated[
+        int, option("-k", help="matches of each question [default: %(default)s]")
+    ] = 1
     within: shared.Within = None
     language: shared.MainLanguage = None
     model: shared.Model = None

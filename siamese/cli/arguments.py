@@ -163,8 +163,10 @@ def kinds(text: str) -> tuple[str, ...]:
     return named
 
 
-def table_path(path: str) -> str:
-    """The type of a table's file."""
+def table_path(path: str) -> str | None:
+    """The type of a table's file; None, which is standard output, for "-"."""
+    if path == "-":
+        return None
     if path.lower().endswith(NOT_CSV) and not is_workbook(path):
         what = "a table is written as CSV, or as an Excel workbook (.xlsx). Name the file so"
         raise argparse.ArgumentTypeError(f"{path}: {what}")
@@ -206,9 +208,9 @@ class CommandOptions:
 MODEL_HELP = (
     "a saved model, the directory of a training run, or an encoder's name, such as use"
 )
-INDEX_HELP = "the file of an index; or a list of questions, read for this once"
-Index = Annotated[str, positional(help=INDEX_HELP)]
-IndexFile = Annotated[str, positional(help="the file of an index")]
+INDEX_HELP = "an index, or a file of questions"
+Index = Annotated[str, positional(metavar="FILE", help=INDEX_HELP)]
+IndexFile = Annotated[str, positional(metavar="INDEX", help="the file of an index")]
 QuestionFile = Annotated[
     str, positional(metavar="FILE", help="a list of questions, in any format")
 ]
@@ -220,11 +222,9 @@ Target = Annotated[
 ]
 Model = Annotated[
     str | None,
-    option(help=f"{MODEL_HELP} [the index's own; of a list of questions use]"),
+    option(help=f"{MODEL_HELP} [default: the index's own, or use]"),
 ]
-THRESHOLD_HELP = (
-    "a duplicate is above this cosine, or probability if that decides [the model's]"
-)
+THRESHOLD_HELP = "pairs above this similarity are duplicates [default: the model's own]"
 Threshold = Annotated[
     float | None, option(type=cosine, metavar="NUMBER", help=THRESHOLD_HELP)
 ]
@@ -269,23 +269,25 @@ class CheckOptions:
 
 # ---- Reading ----
 
-BAD_HELP = (
-    "a row that cannot be read: stop there, or leave it out and count it [refuse]"
-)
+BAD_HELP = "a row that cannot be read: stop there, or leave it out and count it [default: refuse]"
 BadRows = Annotated[str, option(choices=("refuse", "skip"), help=BAD_HELP)]
 Encoding = Annotated[
-    str | None, option(metavar="NAME", help="of the text, such as cp1252 [UTF-8]")
+    str | None,
+    option(metavar="NAME", help="of the text, such as cp1252 [default: UTF-8]"),
 ]
-COLUMN_HELP = "the column of the questions; title+body joins two, :50 takes 50 words [by its name]"
+COLUMN_HELP = (
+    "the column of the questions; title+body joins two, :50 takes 50 words "
+    "[default: found by name]"
+)
 IdColumn = Annotated[
     str | None,
-    option(metavar="NAME", help="the column with their ids [found by its name]"),
+    option(metavar="NAME", help="the column with their ids [default: found by name]"),
 ]
 REPEATED_HELP = (
     "compare what many texts repeat, too: signatures, templates, tags, quoted mail"
 )
 COLUMNS_HELP = (
-    "as question1,question2,label, each as --column of a list [found by their names]"
+    "as question1,question2,label, each as --column of a list [default: found by name]"
 )
 IDS_HELP = "list or index whose ids the pairs name: id1,id2 and perhaps a label (else duplicates)"
 
@@ -332,9 +334,7 @@ class LinkReading(PairReading, ListReading):
 # ---- Tables ----
 
 Overwrite = Annotated[bool, flag("replace the file that is there")]
-OUTPUT_HELP = (
-    "write there, as CSV, or as an Excel workbook by the name .xlsx [print it]"
-)
+OUTPUT_HELP = "write there, as CSV, or as an Excel workbook by the name .xlsx [default: standard output]"
 
 
 @dataclass(frozen=True, kw_only=True)

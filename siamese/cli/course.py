@@ -15,7 +15,9 @@ from siamese.cli.output import Facts, Result, note
 from siamese.errors import ArgumentError
 from siamese.system.arguments import counted
 
-OUT_HELP = "for grades.csv and the feedback; a second run goes on there [%(default)s]"
+OUT_HELP = (
+    "for grades.csv and the feedback; a second run goes on there [default: %(default)s]"
+)
 TRAX = "1.4.1"  # the version whose parts are changed
 
 
@@ -33,10 +35,14 @@ class Grade(CommandOptions):
         ),
     ]
     out: Annotated[str, option(metavar="FOLDER", help=OUT_HELP)] = "grades"
-    jobs: Annotated[int, option(help="how many notebooks at a time [%(default)s]")] = 1
-    cell_limit: Annotated[float, option(help="seconds for a cell [%(default)s]")] = 120
+    jobs: Annotated[
+        int, option(help="how many notebooks at a time [default: %(default)s]")
+    ] = 1
+    cell_limit: Annotated[
+        float, option(help="seconds for a cell [default: %(default)s]")
+    ] = 120
     memory_limit: Annotated[
-        float, option(metavar="GIB", help="0 for none [%(default)s]")
+        float, option(metavar="GIB", help="0 for none [default: %(default)s]")
     ] = 4
 
 

@@ -44,9 +44,11 @@ WIDTH = 80  # of a terminal
 class Demo(CommandOptions):
     """The options of `siamese demo`."""
 
-    output: Annotated[str, option(help="directory of the run [%(default)s]")] = "demo"
+    output: Annotated[
+        str, option(help="directory of the run [default: %(default)s]")
+    ] = "demo"
     steps: Annotated[
-        int, option(help="steps of the assignment's training [%(default)s]")
+        int, option(help="steps of the assignment's training [default: %(default)s]")
     ] = 80
 
 

@@ -73,9 +73,7 @@ SHOWN = 10  # pairs outside the groups that are printed; --json has more
 MOST_PAIRS = 500_000  # that are written; more would take minutes
 MOST_BELOW = 50  # pairs outside the groups of all parts
 NAMED = 3  # questions without a known word that a note names
-KEEP_HELP = (
-    "the question to keep: central, first, longest, COLUMN=min or COLUMN=max [central]"
-)
+KEEP_HELP = "the question to keep: central, first, longest, COLUMN=min or COLUMN=max [default: central]"
 TABLE = OneOf()
 
 
@@ -85,7 +83,7 @@ class Duplicates(CommandOptions):
 
     index: shared.Index
     threshold: shared.Threshold = None
-    regroup: Annotated[bool, flag("make the groups of an index again")] = False
+    regroup: Annotated[bool, flag("recompute the groups of an index")] = False
     keep: Annotated[
         str | None, option(metavar="RULE", help=KEEP_HELP, one_of=TABLE)
     ] = None

@@ -260,13 +260,15 @@ class Serve(CommandOptions):
     index: Annotated[
         str | None,
         positional(
-            help="an index or a list of questions [300 examples written by hand]"
+            help="an index or a file of questions [default: 300 sample questions]"
         ),
     ] = None
-    host: Annotated[str, option(help="address to listen on [%(default)s]")] = (
+    host: Annotated[str, option(help="address to listen on [default: %(default)s]")] = (
         "127.0.0.1"
     )
-    port: Annotated[int, option(help="0 picks a free one [%(default)s]")] = 8000
+    port: Annotated[int, option(help="0 picks a free one [default: %(default)s]")] = (
+        8000
+    )
     allow_host: Annotated[
         Sequence[str],
         option(nargs="+", metavar="NAME", help="extra Host header to accept"),

@@ -59,7 +59,9 @@ class Threshold(CommandOptions):
     answers: Annotated[str | None, option(metavar="FILE", help=ANSWERS_HELP)] = None
     output: Annotated[
         str | None,
-        option(metavar="FILE", help="the model to write [the one that was read]"),
+        option(
+            metavar="FILE", help="the model to write [default: the one that is read]"
+        ),
     ] = None
     overwrite: shared.Overwrite = False
     model: shared.Model = None

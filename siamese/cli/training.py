@@ -56,7 +56,7 @@ OTHERS = ", ".join(name for name in KINDS if name not in OWN_FLAGS)
 def _setting(name: str) -> shared.Argument:
     """The flag of a setting."""
     own = TrainConfig.__dataclass_fields__[name]
-    help = f"{own.metadata['help']} [course: {own.default}]"
+    help = f"{own.metadata['help']} [default of course: {own.default}]"
     return option(metavar=KINDS[name].__name__.upper(), help=help)
 
 
@@ -123,17 +123,20 @@ class Train(CommandOptions):
     questions: Annotated[str, option(metavar="FILE", help="labelled pairs, any format")]
     read: LinkReading
     train_rows: Annotated[
-        int | None, option(help="the first rows train [9 in 10, drawn]")
+        int | None,
+        option(help="the number of first rows that train [default: 9 in 10, drawn]"),
     ] = None
     test_rows: Annotated[
         int | None,
-        option(help="the rows after them test [the rest, at most 10240]"),
+        option(
+            help="the number of rows after them that test [default: the rest, at most 10240]"
+        ),
     ] = None
     split: Annotated[
         str | None,
         option(
             choices=("clusters",),
-            help="no question trains and tests [some may do both]",
+            help="no question is in both training and test rows [default: some may be]",
         ),
     ] = None
     test: Annotated[
@@ -144,9 +147,9 @@ class Train(CommandOptions):
         str | None,
         option(metavar="MODEL", help="go on from the head of this saved model"),
     ] = None
-    output: Annotated[str | None, option(help="directory of the run [runs/PRESET]")] = (
-        None
-    )
+    output: Annotated[
+        str | None, option(help="directory of the run [default: runs/PRESET]")
+    ] = None
     overwrite: Annotated[bool, flag("discard the run there and start over")] = False
     settings: Settings
 

@@ -165,7 +165,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
           path: the file to make; None for memory.
           model: the path of the saved model, which the file names so that `open` finds it.
           reading: how the list was read, which the file keeps for what is added; under 'language' its main
-            language where it is not to be told by the texts, and under 'repeated' what was
+            language if it is not to be recognised from the texts, and under 'repeated' what was
             left out of its texts (`Repeated.to_json`), which is left out of queries and additions too.
           overwrite: replace an index that the file holds, at once and as a whole; its threshold and its
             answers go.
@@ -372,9 +372,9 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
           vector_weight: the weight of the cosine in hybrid search, 0 to 1; words have the rest. `weight_of`
             the model where None.
           within: columns and their values: only questions with all of these are searched, as if they were
-            a list of their own. An empty cell is "". "language" is told by the texts where no column has
-            that name; its values are those of `siamese.text.language.LANGUAGES`, or None for the language
-            of each question that is asked.
+            a list of their own. An empty cell is "". "language" is recognised from the texts if no column
+            has that name; its values are those of `siamese.text.language.LANGUAGES`, or None for the
+            language of each question that is asked.
 
         Returns:
           A list of `Hit`, or for a list of questions a list of such lists. ArgumentError for k below 1,

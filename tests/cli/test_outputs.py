@@ -306,3 +306,13 @@ def test_a_writer_that_was_killed_between_its_two_names_loses_nothing(tmp_path):
     with pytest.raises(ZeroDivisionError), atomic.open_atomically(path, overwrite=True):
         raise ZeroDivisionError
     assert path.read_text() == "whole" and os.listdir(tmp_path) == ["a"]
+
+
+def test_a_dash_is_standard_output(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "list.txt"
+    path.write_text("How old are you?\nWhat is your age?\nWhere is Oslo?\n")
+    _, table, _ = run("match", path)
+    assert "old" in table
+    assert run("match", path, "--output", "-")[1] == table
+    assert [file.name for file in tmp_path.iterdir()] == ["list.txt"]
