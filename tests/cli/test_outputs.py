@@ -312,7 +312,8 @@ def test_a_dash_is_standard_output(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "list.txt"
     path.write_text("How old are you?\nWhat is your age?\nWhere is Oslo?\n")
+    before = set(tmp_path.iterdir())
     _, table, _ = run("match", path)
     assert "old" in table
     assert run("match", path, "--output", "-")[1] == table
-    assert [file.name for file in tmp_path.iterdir()] == ["list.txt"]
+    assert set(tmp_path.iterdir()) == before
