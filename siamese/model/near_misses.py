@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import resources
 from typing import NamedTuple
 
@@ -93,10 +93,10 @@ _NUMBER, _DATE, _NAME, _SCOPE, _SMALL, _OPPOSITE, _DIRECTION = (
 _TIMES = 16  # A unit counts at most so often in a text.
 _BLOCK = 1 << 15  # pairs compared at once
 _HELD = 200_000  # words whose units are held
-_PIECE = re.compile(
-    r"(?<![^\s(])-(?=[$€£]?\d)"  # -5
+_PIECES = re.compile(  # a group, so that a text is split at its pieces and they stay
+    r"((?<![^\s(])-(?=[$€£]?\d)"  # -5
     r"|[$€£¥₹%°]"
-    r"|\.?[^\W_]+(?:[.,:/'_&+-]+[^\W_]+)*+(?:\+\+|\#)?"
+    r"|\.?[^\W_]+(?:[.,:/'_&+-]+[^\W_]+)*+(?:\+\+|\#)?)"
 )
 _CURRENCIES = frozenset("$€£¥₹")
 _SPACELESS = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
@@ -224,76 +224,82 @@ class _Reader:
 
     def _of_text(self, text: str) -> _Text:
         text = _as_compared(text)
-        units, negations, question, commas = self._in_text(text)
-        units = self._with_late_clauses(units, commas)
-        if any(unit.kinds & _NUMBER or unit.shown == "half" for unit in units):
+        # The gaps are before the pieces.
+        *parts, _ = _PIECES.split(text)
+        gaps = parts[::2]
+        pieces = parts[1::2]
+        words = list(map(str.lower, pieces))
+        starts = [
+            at
+            for at, gap in enumerate(gaps)
+            if not at or len(gap) > 1 and _END.search(gap)
+        ]
+        for at in starts:
+            words[at] = self._asked(words[at], words[at + 1 : at + 2])
+        found = [self._known.get(word) or self._units_of_word(word) for word in words]
+        for at in self._names(text, pieces, words, starts):
+            found[at] = tuple(_named(unit, pieces[at]) for unit in found[at])
+
+        units = list(itertools.chain.from_iterable(found))
+        negations = []
+        if "not" in [unit.key for unit in units]:
+            negations = [unit.shown for unit in units if unit.key == "not"]
+            units = [unit for unit in units if unit.key != "not"]
+        if "," in text:
+            units = self._with_late_clauses(units, _after_commas(gaps, found))
+        shown = [unit.shown for unit in units]
+        if "half" in shown or any([unit.kinds & _NUMBER for unit in units]):
             units = self._with_units(units)
-        passive = self._is_passive(units)
-        self._order_joined(units)
+            shown = [unit.shown for unit in units]
+        self._order_joined(units, shown)
+        return _Text(
+            units,
+            self._heads(units),
+            negations,
+            self._question(words, starts),
+            self._is_passive(shown),
+        )
+
+    def _names(
+        self, text: str, pieces: list[str], words: list[str], starts: list[int]
+    ) -> Iterator[int]:
+        """The places of names: pieces with capitals that say something."""
+        named = None
+        changed = [at for at, word in enumerate(words) if word != pieces[at]]
+        for at in changed:
+            piece = pieces[at]
+            if _CAPITALS.match(piece):
+                yield at
+            elif at not in starts and piece[0].isupper() and len(piece) > 1:
+                named = _has_small_words(text) if named is None else named
+                if named:
+                    yield at
+
+    def _heads(self, units: list[_Unit]) -> list[str]:
+        """The key before each unit, determiners left out."""
+        determiners = self.words.language.determiners
         heads = []
         last = ""
         for unit in units:
             heads.append(last)
-            if unit.shown not in self.words.language.determiners:
+            if unit.shown not in determiners:
                 last = unit.key
-        return _Text(units, heads, negations, question, passive)
+        return heads
 
-    def _in_text(self, text: str) -> tuple[list[_Unit], list[str], str, list[int]]:
-        """A text's units, negations, kind of question word, and the places of units after commas."""
-        units: list[_Unit] = []
-        negations: list[str] = []
-        commas: list[int] = []
-        at = 0
-        question = ""
-        named = None  # whether a capital says something, once there is one
-        starts = True  # of a sentence
-        for match in _PIECE.finditer(text):
-            piece = match[0]
-            gap = text[at : match.start()]
-            at = match.end()
-            if units and "," in gap:
-                commas.append(len(units))
-            if len(gap) > 1:
-                starts = starts or _END.search(gap) is not None
-            word = self._asked(text, at, piece.lower()) if starts else piece.lower()
-            is_name = False
-            if word != piece:
-                is_name = _CAPITALS.match(piece) is not None
-                if not is_name and not starts and piece[0].isupper() and len(piece) > 1:
-                    named = _has_small_words(text) if named is None else named
-                    is_name = named
-            for unit in self._known_units(word):
-                if unit.key == "not":
-                    negations.append(unit.shown)
-                elif is_name and not unit.kinds & (_NUMBER | _DATE | _SMALL):
-                    kinds = unit.kinds | _NAME
-                    units.append(unit._replace(kinds=kinds, shown=piece))
-                else:
-                    units.append(unit)
-            if starts and not question and word in self._auxiliaries:
-                question = "whether"
-            if question in ("", "how", "how many"):
-                question = self._question(question, word)
-            starts = False
-        return units, negations, question, commas
-
-    def _asked(self, text: str, at: int, word: str) -> str:
-        """A sentence's first word, which ends at a place, without a negation that asks no opposite."""
+    def _asked(self, word: str, after: list[str]) -> str:
+        """A sentence's first word, without a negation that asks no opposite."""
         language = self.words.language
         if word == "don't":
-            after = _PIECE.search(text, at)
-            return (
-                "do" if after and after[0].lower() in language.before_subject else word
-            )
+            return "do" if not language.before_subject.isdisjoint(after) else word
         return language.own_negations.get(word, word)
 
-    def _known_units(self, word: str) -> tuple[_Unit, ...]:
-        found = self._known.get(word)
-        if found is None:
-            if len(self._known) > _HELD:
-                self._known.clear()
-            found = self._known[word] = tuple(self._units_of(word))
-        return found
+    def _units_of_word(self, word: str) -> tuple[_Unit, ...]:
+        """The units of a piece in lower case, which are made once."""
+        if len(self._known) > _HELD:
+            self._known.clear()
+        units = tuple(self._units_of(word))
+        self._known[word] = units
+        return units
 
     def _units_of(self, piece: str) -> Iterable[_Unit]:
         """The units of a piece in lower case."""
@@ -352,15 +358,23 @@ class _Reader:
             return
         yield _number_unit(piece)
 
-    def _question(self, before: str, word: str) -> str:
-        """The kind of the question word so far: "how" becomes "how many" by the next word."""
+    def _question(self, words: list[str], starts: list[int]) -> str:
+        """The kind of a text's question word; "how" becomes "how many" by the next word."""
         language = self.words.language
-        if before == "how":
-            return f"how {word}" if word in language.measures else "how to"
-        if before == "how many":
-            base = language.units.get(word, ("", 0))[0]
-            return "how long" if base in ("second", "month") else before
-        return language.questions.get(word.partition("'")[0], "")
+        kind = ""
+        for at, word in enumerate(words):
+            if not kind:
+                kind = language.questions.get(word.partition("'")[0], "")
+                if word in self._auxiliaries and at in starts:
+                    kind = "whether"
+            elif kind == "how":
+                kind = f"how {word}" if word in language.measures else "how to"
+            elif kind == "how many":
+                base, _ = language.units.get(word, ("", 0))
+                kind = "how long" if base in ("second", "month") else kind
+            else:
+                break
+        return kind
 
     def _with_units(self, units: list[_Unit]) -> list[_Unit]:
         """Numbers joined with what they count: "1,000 mg" is "1 g", "$2 million" is "2,000,000 dollars"."""
@@ -422,18 +436,15 @@ class _Reader:
             return unit._replace(key=_ZEROS.sub("", unit.key)), size
         return _Unit(f"{value:.12g}{base}", _NUMBER, 1.0, " ".join(words)), size
 
-    def _is_passive(self, units: list[_Unit]) -> bool:
+    def _is_passive(self, shown: list[str]) -> bool:
         """Whether there is a form of "be", a participle, and then "by"."""
-        keys = [unit.shown for unit in units]
-        if "by" not in keys:
+        if "by" not in shown:
             return False
-        place = keys.index("by")
-        participle = place > 0 and keys[place - 1].endswith(
-            ("ed", "en", "wn", "ght", "t")
-        )
-        return participle and not {"is", "are", "was", "were", "be", "been"}.isdisjoint(
-            keys[:place]
-        )
+        place = shown.index("by")
+        before = shown[:place]
+        if not before or not before[-1].endswith(("ed", "en", "wn", "ght", "t")):
+            return False
+        return not {"is", "are", "was", "were", "be", "been"}.isdisjoint(before)
 
     def _with_late_clauses(self, units: list[_Unit], commas: list[int]) -> list[_Unit]:
         """The units with clauses such as "In R, ..." last."""
@@ -448,14 +459,16 @@ class _Reader:
             (late if is_late else early).extend(part)
         return early + late
 
-    def _order_joined(self, units: list[_Unit]) -> None:
+    def _order_joined(self, units: list[_Unit], shown: list[str]) -> None:
         """Puts two words that "and" joins in the order of their keys."""
         language = self.words.language
-        shown = [unit.shown for unit in units]
-        mutual = not language.mutual.isdisjoint(shown)
+        joins = language.joins
+        if not language.mutual.isdisjoint(shown):
+            joins = joins | {"with"}
+        if joins.isdisjoint(shown):
+            return
         for place in range(1, len(units) - 1):
-            word = shown[place]
-            if word in language.joins or (mutual and word == "with"):
+            if shown[place] in joins:
                 after = place + 1
                 if shown[after] in language.determiners and after + 1 < len(units):
                     after += 1
@@ -469,6 +482,24 @@ class _Reader:
 @functools.cache
 def _english() -> _Reader:
     return _Reader(_Words(ENGLISH))
+
+
+def _named(unit: _Unit, piece: str) -> _Unit:
+    """The unit of a name, unless it is a number, a date or a word such as "the"."""
+    if unit.key == "not" or unit.kinds & (_NUMBER | _DATE | _SMALL):
+        return unit
+    return unit._replace(kinds=unit.kinds | _NAME, shown=piece)
+
+
+def _after_commas(gaps: list[str], found: list[tuple[_Unit, ...]]) -> list[int]:
+    """The places of the units that follow a comma, negations not counted."""
+    commas = []
+    count = 0
+    for gap, own in zip(gaps, found):
+        if count and "," in gap:
+            commas.append(count)
+        count += sum(unit.key != "not" for unit in own)
+    return commas
 
 
 def _value_of(unit: _Unit) -> float | None:
@@ -541,44 +572,41 @@ def _exclude(one: np.ndarray, two: np.ndarray) -> np.ndarray:
 def _arrays(texts: Sequence[str]) -> _Arrays:
     """The units of all texts, one text after the other, and what is known of each key."""
     read = _english()
-    numbers: dict[str, int] = {}
-    names: dict[str, int] = {name: n for n, name in enumerate(_KINDS_OF_QUESTION)}
-    lengths = [0]
-    keys = []
-    heads = []
-    kinds = []
-    weights = []
-    negated = []
-    questions = []
-    passive = []
-    for text in texts:
-        units, before, negations, question, is_passive = read(text)
-        seen: dict[int, int] = {}
-        for unit, head in zip(units, before):
-            number = numbers.setdefault(unit.key, len(numbers))
-            times = min(seen.get(number, 0), _TIMES)
-            seen[number] = times + 1
-            if times == _TIMES:
-                continue
-            keys.append(_TIMES * number + times)
-            heads.append(numbers.setdefault(head, len(numbers)))
-            kinds.append(unit.kinds)
-            weights.append(unit.weight)
-        lengths.append(len(keys))
-        negated.append(len(negations) % 2)
-        questions.append(names.setdefault(question, len(names)))
-        passive.append(is_passive)
+    found = list(map(read, texts))
+    lengths = [len(text.units) for text in found]
+    units = [unit for text in found for unit in text.units]
+    keys = [unit.key for unit in units]
+    heads = [head for text in found for head in text.heads]
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys + heads))}
+    names = {name: number for number, name in enumerate(_KINDS_OF_QUESTION)}
+    key_numbers = np.array([numbers[key] for key in keys], np.int64)
+    owners = np.repeat(np.arange(len(found)), lengths)
+    times = _times_before(owners * len(numbers) + key_numbers)
+    is_kept = times < _TIMES
     return _Arrays(
-        np.array(lengths),
-        np.array(keys, np.int64),
-        np.array(heads, np.int64),
-        np.array(kinds, np.int16),
-        np.array(weights, np.float32),
+        np.append(0, np.bincount(owners[is_kept], minlength=len(found)).cumsum()),
+        (_TIMES * key_numbers + times)[is_kept],
+        np.array([numbers[head] for head in heads], np.int64)[is_kept],
+        np.array([unit.kinds for unit in units], np.int16)[is_kept],
+        np.array([unit.weight for unit in units], np.float32)[is_kept],
         *_of_keys(read.words, numbers),
-        np.array(negated, np.int8),
-        np.array(questions, np.int16),
-        np.array(passive, bool),
+        np.array([len(text.negations) % 2 for text in found], np.int8),
+        np.array(
+            [names.setdefault(text.question, len(names)) for text in found], np.int16
+        ),
+        np.array([text.passive for text in found], bool),
     )
+
+
+def _times_before(values: np.ndarray) -> np.ndarray:
+    """How often each value has come before, int64 [n]."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    is_first = np.append(True, ordered[1:] != ordered[:-1])[: len(values)]
+    first = np.maximum.accumulate(np.where(is_first, np.arange(len(values)), 0))
+    times = np.empty(len(values), np.int64)
+    times[order] = np.arange(len(values)) - first
+    return times
 
 
 def _of_keys(words: _Words, numbers: dict[str, int]) -> _OfKeys:
