@@ -389,12 +389,14 @@ def _below(parts: Sequence[Part], options: Duplicates) -> tuple[str, Facts]:
     found = list(map(below_threshold, shots))
     above = sum((below.above for below in found), np.zeros(len(CUTS)))
     counts = {f"{CUTS[at]:g}": round(above[at]) for at in (40, 30, 20, 10, 0)}
-    rows = []
+    scored: list[tuple[float, dict[str, Any]]] = []
     for shot, below in zip(shots, found):
         pairs = [pair[:2] for pair in below.pairs]
-        rows += pair_rows(shot, np.array(pairs, np.int64).reshape(-1, 2))
+        shown = pair_rows(shot, np.array(pairs, np.int64).reshape(-1, 2))
+        scored += zip((score for *_, score in below.pairs), shown)
     if len(shots) > 1:
-        rows = sorted(rows, key=lambda row: -row["similarity"])[:MOST_BELOW]
+        scored = sorted(scored, key=lambda pair: -pair[0])[:MOST_BELOW]
+    rows = [row for _, row in scored]
     lines = []
     if rows and any(below.is_scaled for below in found):
         lines.append(

@@ -506,7 +506,7 @@ def pairs_above(vectors: np.ndarray) -> np.ndarray:
 class Below(NamedTuple):
     """What a threshold may leave out."""
 
-    # Two places in the list, and the cosine; best first.
+    # Two places in the list, and the score that gives the order; best first.
     pairs: list[tuple[int, int, float]]
     above: np.ndarray  # `pairs_above` of the list
     is_scaled: bool  # whether local scaling gives the order of the pairs
@@ -544,7 +544,7 @@ def below_threshold(shot: Snapshot, count: int = 50) -> Below:
     best: list[tuple[int, int, float]] = []
     named: set[int] = set()
     for pair in zip(
-        *(side[order].tolist() for side in (rows[one], rows[two], cosines))
+        *(side[order].tolist() for side in (rows[one], rows[two], scores))
     ):
         if len(best) < count and named.isdisjoint(pair[:2]):
             named.update(pair[:2])

@@ -232,7 +232,7 @@ class _Reader:
         starts = [
             at
             for at, gap in enumerate(gaps)
-            if not at or len(gap) > 1 and _END.search(gap)
+            if not at or (len(gap) > 1 and _END.search(gap))
         ]
         for at in starts:
             words[at] = self._asked(words[at], words[at + 1 : at + 2])
@@ -248,7 +248,7 @@ class _Reader:
         if "," in text:
             units = self._with_late_clauses(units, _after_commas(gaps, found))
         shown = [unit.shown for unit in units]
-        if "half" in shown or any([unit.kinds & _NUMBER for unit in units]):
+        if "half" in shown or any(unit.kinds & _NUMBER for unit in units):
             units = self._with_units(units)
             shown = [unit.shown for unit in units]
         self._order_joined(units, shown)

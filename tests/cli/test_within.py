@@ -79,6 +79,23 @@ def questions():
     return rows
 
 
+def test_pairs_outside_the_groups_have_the_order_of_a_list_without_parts(
+    run, questions
+):
+    questions += [{**row, "id": f"b{row['id']}", "source": "b"} for row in questions]
+    write("b.csv", questions[len(questions) // 2 :])
+    write("all.csv", [{**row, "style": row["source"] == "b"} for row in questions])
+
+    def next_pairs(*command):
+        pairs = json.loads(run("duplicates", *command, "--json")[1])["next_pairs"]
+        return [{row["question1"], row["question2"]} for row in pairs]
+
+    # Each pair is in both parts.
+    once = next_pairs("b.csv")
+    assert len(once) > 10
+    assert next_pairs("all.csv", "--within", "style")[::2] == once
+
+
 @pytest.mark.parametrize("names", [("source",), COLUMNS], ids="+".join)
 @pytest.mark.parametrize("kind", COMMANDS)
 def test_it_is_equal_to_each_part_alone(rows, questions, kind, names):
