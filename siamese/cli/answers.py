@@ -14,8 +14,7 @@ from siamese.errors import ArgumentError, DataError
 from siamese.groups.answers import AnswerChange, ChangedAnswers, changed_answers
 from siamese.reading.clusters import answer_key, check_answers
 from siamese.reading.pairs import QuestionPairs, read_pairs
-from siamese.reading.report import SKIP
-from siamese.reading.rows import open_rows
+from siamese.reading.rows import SKIP, open_rows
 from siamese.system.files import open_atomically
 from siamese.text.display import csv_line
 

@@ -39,7 +39,7 @@ from siamese.text.names import normal_name
 
 if TYPE_CHECKING:
     from siamese.index import QuestionIndex
-    from siamese.reading.report import ReadReport
+    from siamese.reading.rows import ReadReport
 
 # By benchmarks/default_threshold.py.
 ABOVE_DEFAULT = (

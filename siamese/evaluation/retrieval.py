@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese.reading.report import ReadReport
-from siamese.reading.rows import open_rows
+from siamese.reading.rows import ReadReport, open_rows
 from siamese.reading.tables import id_text
 
 MODES = ("hybrid", "vectors", "words")  # of a search

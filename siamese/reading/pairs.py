@@ -11,8 +11,7 @@ import numpy as np
 from siamese.errors import ArgumentError, DataError, ShapeError
 from siamese.reading.clusters import cluster_split
 from siamese.reading.columns import TextColumns, shown_names
-from siamese.reading.report import ReadReport
-from siamese.reading.rows import Rows, open_rows
+from siamese.reading.rows import ReadReport, Rows, open_rows
 from siamese.reading.tables import id_text
 from siamese.system.arguments import counted, whole_number
 from siamese.text.lists import as_list, text_list

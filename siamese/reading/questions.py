@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from siamese.errors import DataError
 from siamese.reading.columns import TextColumns, read_spec, shown_names
-from siamese.reading.report import ReadReport
-from siamese.reading.rows import Rows, open_rows
+from siamese.reading.rows import ReadReport, Rows, open_rows
 from siamese.reading.tables import id_text, json_value
 from siamese.text.cleaning import cleaned, has_words
 from siamese.text.names import (

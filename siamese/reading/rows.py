@@ -1,25 +1,21 @@
 """One reader for every command: the rows of a file, a pipe or a table in memory, each with its line.
 
-The content decides the format, never the name: CSV (comma, semicolon, tab or |), JSON
-Lines, plain text with a question a line, Parquet, Excel workbooks; each also gzipped or
-through a pipe. Nothing is repaired by guessing: a row that cannot be read is refused
-with its line, or left out and counted.
+The content decides the format, never the name: text (`formats`), Parquet and Excel
+workbooks (`tables`); each also gzipped or through a pipe. A row that cannot be read is
+refused with its line, or left out and counted in the report.
 """
 
 from __future__ import annotations
 
 import contextlib
-import csv
 import gzip
 import io
-import json
 import os
 import re
 import sys
-from collections import defaultdict, deque
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain, islice
+from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from siamese.errors import (
@@ -30,15 +26,15 @@ from siamese.errors import (
 )
 from siamese.reading import encodings
 from siamese.reading.columns import TextColumns, columns_called, read_spec, shown_names
-from siamese.reading.delimiter import (
+from siamese.reading.formats import (
+    DELIMITERS,
+    LONGEST_LINE,
     MOST_COLUMNS,
-    HeaderCheck,
-    delimiter,
-    refuse_late_header,
+    Row,
+    text_table,
+    too_many_columns,
 )
-from siamese.reading.report import ReadReport
 from siamese.reading.tables import (
-    MOST_DEPTH,
     TOO_DEEP,
     Table,
     is_deep,
@@ -46,17 +42,26 @@ from siamese.reading.tables import (
     parquet_table,
     workbook_table,
 )
+from siamese.system.arguments import one_of
 from siamese.text.cleaning import cleaned
 from siamese.text.names import columns_named, normal_name
 
-# characters; a longer line, or cell of a workbook, would fill the memory
-LONGEST_LINE = 16 << 20
 # bytes of a Parquet or Excel file that comes gzipped or through a pipe
 LARGEST_WORKBOOK = 1 << 30
 MOST_ROWS = 10 << 20  # of a file; a million vectors of the encoder `use` take 2 GB
-MOST_TIMES_READ = 20  # of a line of CSV inside of bad rows
-HEAD_LINES = 50  # lines by which a table without known names is told from plain text
-HEAD_LENGTH = 4 << 20  # characters of them
+MOST_NAMES = 1000  # of a header, by which it is recognised again
+MOST_LINES = 1_000  # numbers that a report has of each kind
+FIRST_LINES = 5  # line numbers that a report prints of each kind
+# The end of the advice about a bad row.
+SKIP = ", or leave such rows out with bad_rows='skip'"
+# kind -> the rows that are left out for it, in the order of the printed report.
+KINDS = {
+    "bad": "that cannot be read",
+    "header": "with the header again",
+    "empty": "with an empty question",
+    "wordless": "without a letter or a digit",
+    "linkless": "without a link to another question",
+}
 _MARKS = {  # That of UTF-32 begins as that of UTF-16.
     b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xef\xbb\xbf": "utf-8-sig",
     b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16",
@@ -71,26 +76,78 @@ _BINARY = (
     b"\x28\xb5\x2f\xfd",
 )
 _CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a]")  # of text a few bytes, or one in twenty
-_JSON_START = re.compile(r"\s*+\{\s*+([\"'}]|$)")
-_NO_HEADER = {  # what a first line may be -> what it is, and what to do
-    r"<!--|<(!doctype|html|head|body|\?xml|meta|title|table|ul|ol|dl|li|div)\b"
-    # A break, and after it another one or the end.
-    r"|[^<]*+(?:<(?!br\s*+/?>)[^<]*+)*+<br\s*+/?>(.*<br|\s*+$)"
-    # Tags alone; or one of these tags without a blank and a word after it.
-    r"|(</?[a-z][\w:.-]*+(\s[^<>]*+)?+/?>\s*+)++$"
-    r"|<(h[1-6]|t[dhr]|tbody|thead|br)(\s[^<>]*+)?+/?>(?!\s++\w)":
-    "HTML or XML, perhaps a web page. Save the questions as text, one on each line, or as CSV.",
-    r'"?sep\s*+=."?\s*+$': "a note for Excel alone. Delete this line; the header must be the first.",
-    r'\[\s*+([\[{"]|$)': "a JSON array. Write one JSON object on each line, as jq -c '.[]' does.",
-}  # fmt: skip
-# NUL, and what surrogateescape makes of a wrong byte
-_ODD = re.compile("[\0\udc80-\udcff]")
 
-# the lines of a text, counted from 1, with their ends
-Lines = Iterator[tuple[int, str]]
-# The row's line, its cells (a dict, or a list as long as the header; None of a blank
-# line), and why it cannot be read.
-Row = tuple[int, Any, str | None]
+
+@dataclass
+class ReadReport:
+    """The rows of a file that were left out; printing it gives a few lines of text."""
+
+    path: str  # the file
+    # the file for a row that cannot be read, or 'skip' the row
+    bad_rows: str = "refuse"
+    unit: str = "line"  # what the numbers count from 1, or 'row' of a table
+    delimiter: str = ","  # between the cells of a text; of other formats a comma
+    # their names, as the file has them
+    columns: list[str] = field(default_factory=list)
+    rows: int = 0  # data rows read so far
+    # A key of `KINDS` -> the lines of its rows, at most the first `MOST_LINES`; and how
+    # many they are.
+    findings: dict[str, list[int]] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)  # other remarks, in words
+
+    def __post_init__(self) -> None:
+        one_of(self.bad_rows, "bad_rows", ("refuse", "skip"))
+
+    def add(self, kind: str, lines: Sequence[int]) -> None:
+        """Notes that `kind` occurred on `lines`."""
+        if lines:
+            known = self.findings.setdefault(kind, [])
+            known.extend(lines[: MOST_LINES - len(known)])
+            self.counts[kind] += len(lines)
+
+    def forget(self, kind: str) -> None:
+        """Drops the notes of `kind`."""
+        self.findings.pop(kind, None)
+        del self.counts[kind]
+
+    def bad_row(self, line: int, reason: str) -> None:
+        """Notes a row that cannot be read; DataError where such rows are refused."""
+        if self.bad_rows == "refuse":
+            raise DataError(
+                f"{self.path}, {self.unit} {line:,}: {reason} Correct it{SKIP}.",
+                arguments=("bad_rows", "encoding"),
+            )
+        self.add("bad", [line])
+
+    def count(self, kind: str) -> int:
+        """How often `kind` occurred."""
+        return self.counts[kind]
+
+    @property
+    def left_out(self) -> int:
+        """The data rows that became no pair (or question)."""
+        return sum(map(self.count, ("bad", "empty", "wordless", "linkless")))
+
+    def __str__(self) -> str:
+        head = (
+            f"{self.path}: {self.rows:,} rows read, {self.rows - self.left_out:,} kept"
+        )
+        return "\n  ".join([head, *self.finding_lines()])
+
+    def finding_lines(self) -> list[str]:
+        """A line of text for each kind: how many, and where; then other remarks."""
+        texts = []
+        for kind in filter(self.findings.get, KINDS):
+            count = self.counts[kind]
+            lines = self.findings[kind]
+            s = "s" * (count > 1)
+            where = ", ".join(f"{line:,}" for line in lines[:FIRST_LINES])
+            where += ", …" * (count > FIRST_LINES)
+            texts.append(
+                f"{count:,} row{s} {KINDS[kind]} ({self.unit}{s} {where}): left out"
+            )
+        return texts + self.notes
 
 
 @dataclass
@@ -114,53 +171,47 @@ class Rows:
         report = self.report
         report.columns = self.header
         check = HeaderCheck([] if self.is_plain else self.header, self.known)
-        several = _places_of_several(self.header)
+        has_twins = len(set(self.header)) < len(self.header)
+        twins = _places_of_twins(self.header) if has_twins else {}
         with _reading(report):
             for line, cells, problem in self.source:
                 if cells is None:
                     report.rows += 1
                     report.add("empty", [line])
                     continue
-                if self._is_header(line, cells, check):
+                is_list = type(cells) is list  # not an object of JSON Lines
+                if is_list and (kind := check.kind(cells)):
+                    if kind == "another":
+                        raise self._another_table(line, cells)
                     report.add("header", [line])
                     continue
                 report.rows += 1
-                if (
-                    report.rows > MOST_ROWS
-                    and report.rows - report.count("empty") > MOST_ROWS
-                ):
+                if report.rows - report.counts["empty"] > MOST_ROWS:
                     raise DataError(
                         f"{report.path} has more than {MOST_ROWS >> 20} million rows. Take a part of it."
                     )
                 if problem:
                     report.bad_row(line, problem)
                     continue
-                if type(cells) is list:
-                    cells = self._by_name(cells, several)
-                yield line, report.rows - 1, cells
+                row = cells
+                if is_list:
+                    row = {
+                        name: cell
+                        for name, cell in zip(self.header, cells)
+                        if name or cell not in ("", None)
+                    }
+                    for name in twins.keys() & row.keys():
+                        row[name] = [cells[place] for place in twins[name]]
+                yield line, report.rows - 1, row
 
-    def _is_header(self, line: int, cells: Any, check: HeaderCheck) -> bool:
-        """Whether a row is the header again; DataError for the header of another table."""
-        row = list(cells.values()) if self.is_plain else cells
-        kind = check.kind(row) if type(row) is list else ""
-        if kind == "another":
-            report = self.report
-            like = f"with the columns of the first ({shown_names(self.header)}), or "
-            raise DataError(
-                f"{report.path}, {report.unit} {line:,}: another table begins here ("
-                f"{shown_names(row)}). Save it {'' if self.is_plain else like}as a file of its own."
-            )
-        return kind == "the same"
-
-    def _by_name(self, cells: list, several: dict[str, list[int]]) -> dict[str, Any]:
-        row = {
-            name: cell
-            for name, cell in zip(self.header, cells)
-            if name or cell not in ("", None)
-        }
-        for name in several.keys() & row.keys():
-            row[name] = [cells[place] for place in several[name]]
-        return row
+    def _another_table(self, line: int, cells: list) -> DataError:
+        """What to do about the header of another table."""
+        report = self.report
+        like = f"with the columns of the first ({shown_names(self.header)}), or "
+        return DataError(
+            f"{report.path}, {report.unit} {line:,}: another table begins here ("
+            f"{shown_names(cells)}). Save it {'' if self.is_plain else like}as a file of its own."
+        )
 
     def column(self, name: str) -> str:
         """The one column of this name; DataError where there is none or where there are several."""
@@ -193,20 +244,8 @@ class Rows:
         text = row.get(columns[0])
         if type(text) is not str or len(columns) > 1 or len(text) > LONGEST_LINE:
             cells = [(name, row[name]) for name in columns if row.get(name) is not None]
-            others = [
-                f"{n} is {c!r:.40}, not text."
-                for n, c in cells
-                if not isinstance(c, str)
-            ]
-            long = [name for name, cell in cells if len(str(cell)) > LONGEST_LINE]
-            others += [
-                f"{name} has more than {LONGEST_LINE >> 20} million characters."
-                for name in long
-            ]
-            if not cells and row.keys().isdisjoint(columns):
-                others = [f"{columns[0]} is missing."]
-            if others:
-                self.report.bad_row(line, others[0])
+            if problem := _no_text(row, columns, cells):
+                self.report.bad_row(line, problem)
                 return ""
             text = " ".join(cell for _, cell in cells if cell.strip())
         # words without markup
@@ -226,12 +265,101 @@ class Rows:
         return [one, two] if two else []
 
 
-def _places_of_several(header: list[str]) -> dict[str, list[int]]:
+def _no_text(
+    row: dict[str, Any], columns: list[str], cells: list[tuple[str, Any]]
+) -> str | None:
+    """Why columns of a row, of which `cells` are there, make no text; None where they do."""
+    for name, cell in cells:
+        if not isinstance(cell, str):
+            return f"{name} is {cell!r:.40}, not text."
+    for name, cell in cells:
+        if len(cell) > LONGEST_LINE:
+            return f"{name} has more than {LONGEST_LINE >> 20} million characters."
+    if not cells and row.keys().isdisjoint(columns):
+        return f"{columns[0]} is missing."
+    return None
+
+
+def _places_of_twins(header: list[str]) -> dict[str, list[int]]:
     """The places of the columns of one name, where several have it."""
     places: defaultdict[str, list[int]] = defaultdict(list)
     for place, name in enumerate(header):
         places[name].append(place)
     return {name: own for name, own in places.items() if len(own) > 1}
+
+
+class HeaderCheck:
+    """Recognises a header among the rows of a table: files that were put one after another have several.
+
+    Args:
+      header: the names of the table's columns; [] for plain text, a question on each line.
+      known: the names that the columns may have, as `normal_name` gives them.
+    """
+
+    def __init__(self, header: Sequence[str], known: set[str]):
+        self.names = list(map(normal_name, header))
+        self.known = known
+        self.all = known.union(self.names)
+        forms = (str, str.lower, str.upper, str.title, str.capitalize)
+        names = (*header[:MOST_NAMES], *known)
+        self.spellings = {form(name) for name in names for form in forms} - {""}
+        self.initials = {name[:1] for name in self.all}
+        # Characters of a name with a mark and blanks, and of all names.
+        self.longest = max(map(len, self.all), default=0) + 20
+        self.width = len(self.all) * self.longest
+
+    def kind(self, cells: Sequence[Any]) -> str:
+        """What header a row is: 'the same', 'another' table's (other columns, order or marks), or none: ''.
+
+        A row of one cell is also looked at as several cells with another mark between
+        them.
+        """
+        is_split = (
+            len(cells) == 1
+            and isinstance(cells[0], str)
+            and len(cells[0]) <= self.width
+        )
+        if is_split:
+            cells = re.split(f"[{DELIMITERS}]", cells[0].strip("\r\n"))
+        if not self._may_be_one(cells):
+            return ""
+        here = list(map(normal_name, cells))
+        if here == self.names and not (is_split and len(cells) > 1):
+            return "the same"
+        return "another" if self._is_another(here) else ""
+
+    def _may_be_one(self, cells: Sequence[Any]) -> bool:
+        """Whether the first cell is a name, or any cell is written as a name usually is.
+
+        Most rows end here: to normalise all cells would take long.
+        """
+        first = cells[0]
+        if isinstance(first, str) and len(first) <= self.longest:
+            initial = first[:1]
+            is_plain = initial.isascii() and initial.isalnum()
+            may_be_name = not is_plain or initial.lower() in self.initials
+            if may_be_name and normal_name(first) in self.all:
+                return True
+        try:
+            return not self.spellings.isdisjoint(cells)
+        except TypeError:  # A cell that has no hash: a list, of Parquet.
+            return False
+
+    def _is_another(self, here: list[str]) -> bool:
+        """Whether normal names, of which one may be a column's, are those of another table."""
+        cells = set(here)
+        names = cells.intersection(self.names)
+        others = cells - names
+        # Two words of a glossary ("question", "Frage") are no header.
+        if others <= self.known:
+            return len(cells) > 1 and (
+                bool(names) or any(name.endswith("id") for name in cells)
+            )
+        are_short = all(
+            len(name.split()) <= 3 and not name.endswith("?") for name in others
+        )
+        has_most = len(names) > 1 and 2 * len(names) >= len(here)
+        return has_most and are_short and bool(names & self.known)
 
 
 @contextlib.contextmanager
@@ -258,10 +386,9 @@ def open_rows(
     report = ReadReport(
         "standard input" if source == "-" else str(source), bad_rows=bad_rows
     )
-    asked = {
-        name for spec in specs if spec for name in (spec, *read_spec(spec).columns)
-    }
-    known = set(map(normal_name, (*names, *asked)))
+    known = set(map(normal_name, names))
+    for spec in filter(None, specs):
+        known.update(map(normal_name, (spec, *read_spec(spec).columns)))
     with _open_bytes(source) as file:
         with _reading(report):
             rows = _recognised(file, report, known, encoding)
@@ -312,18 +439,11 @@ def _reading(report: ReadReport) -> Iterator[None]:
 # -------------------------------------------------------------------------------
 
 
-def _check_columns(header: list[str], where: str) -> None:
-    """DataError for more columns than a sheet has: each row would take much memory."""
-    if len(header) > MOST_COLUMNS:
-        raise DataError(
-            f"{where}: {len(header):,} columns. Save at most {MOST_COLUMNS:,} of them."
-        )
-
-
 def _table_rows(report: ReadReport, table: Table, known: set[str]) -> Rows:
     report.unit = "row"
     header, rows = table
-    _check_columns(header, report.path)
+    if len(header) > MOST_COLUMNS:
+        raise too_many_columns(header, report.path)
     numbered = ((number, cells, _deep(cells)) for number, cells in rows)
     return Rows(report, header, numbered, report.path, known)
 
@@ -351,11 +471,18 @@ def _recognised(
             file = _in_memory(file, report.path)
         read_table = parquet_table if head.startswith(b"PAR1") else workbook_table
         return _table_rows(report, read_table(file, report.path), known)
-    text = _text(file, _encoding_of(head, report.path, encoding))
+    try:
+        encoding = _encoding_of(head, report.path, encoding)
+        text = encodings.Text(file, encoding, "surrogateescape", newline="")
+    except LookupError:
+        raise ArgumentError(
+            f"encoding: Python has no text encoding {encoding!r}."
+        ) from None
     text.path = report.path
-    rows = _text_rows(text, report, known)
+    table = text_table(text, known)
     text.refuses_bad_rows = report.bad_rows == "refuse"  # but never a header
-    return rows
+    report.delimiter = table.delimiter
+    return Rows(report, table.header, table.rows, table.where, known, table.is_plain)
 
 
 def _in_memory(file: Any, name: str) -> io.BytesIO:
@@ -382,219 +509,3 @@ def _encoding_of(head: bytes, name: str, encoding: str | None) -> str:
         what = f"{name} is a binary file (compressed, a document, ...)"
         raise DataError(f"{what}. Save it as CSV.")
     return encoding or "utf-8-sig"
-
-
-def _text(file: Any, encoding: str) -> encodings.Text:
-    try:
-        return encodings.Text(file, encoding, "surrogateescape", newline="")
-    except LookupError:
-        raise ArgumentError(
-            f"encoding: Python has no text encoding {encoding!r}."
-        ) from None
-
-
-def _text_rows(text: encodings.Text, report: ReadReport, known: set[str]) -> Rows:
-    """Finds the format of a text, and its header."""
-    lines = _lines(text, report.path)
-    start = _first_lines(lines)
-    lines = chain(start, lines)
-    head = [line for line in start if line[1].strip()]
-    if not head:
-        raise DataError(f"{report.path} is empty.")
-    number, first = head[0]
-    where = f"{report.path}, line {number}"
-    if _JSON_START.match(first):
-        header = _json_header(head, text, where)
-        return Rows(report, header, _json_rows(lines, text), where, known)
-    for pattern, what in _NO_HEADER.items():
-        if re.match(rf"\s*+({pattern})", first, re.IGNORECASE):
-            raise DataError(f"{where}: {first.strip()[:30]!r} is {what}")
-    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
-    mark = delimiter([line for _, line in head], known)
-    if not mark:
-        refuse_late_header(head, known, report.path)
-        name = first.strip()
-        plain = _plain_rows(lines, text, name)
-        return Rows(report, [name], plain, where, known, is_plain=True)
-    report.delimiter = mark
-    rows = _delimited_rows(lines, mark, text)
-    _, header, problem = next(rows)
-    if problem:
-        raise DataError(f"{where}: {problem}")
-    _check_columns(header, where)
-    return Rows(report, header, rows, where, known)
-
-
-# -- Lines, and the rows in them
-# --------------------------------------------------------------
-
-
-def _first_lines(lines: Lines) -> list[tuple[int, str]]:
-    """The lines by which a format is recognised."""
-    start = []
-    length = 0
-    for line in islice(lines, HEAD_LINES):
-        start.append(line)
-        length += len(line[1])
-        if length > HEAD_LENGTH:
-            break
-    return start
-
-
-def _lines(text: encodings.Text, name: str) -> Lines:
-    for number, line in enumerate(iter(lambda: text.readline(LONGEST_LINE), ""), 1):
-        if len(line) == LONGEST_LINE:
-            longest = f"{LONGEST_LINE >> 20} million characters"
-            raise DataError(
-                f"{name}, line {number:,} is longer than {longest}. Shorten it."
-            )
-        yield number, line.lstrip("\ufeff")  # of a file that was put after another
-
-
-def _odd(line: str, text: encodings.Text) -> str | None:
-    """Why a line of a text holds characters that are none; None where it does not."""
-    if (line.isascii() and "\0" not in line) or not (match := _ODD.search(line)):
-        return None
-    if match[0] == "\0":
-        return "a NUL character."
-    return text.problem(ord(match[0]) - 0xDC00, line)
-
-
-def _plain_rows(lines: Lines, text: encodings.Text, name: str) -> Iterator[Row]:
-    """Each line as a question in the column `name`."""
-    for number, line in lines:
-        if line.strip():
-            yield number, {name: line.rstrip("\r\n")}, _odd(line, text)
-        else:
-            yield number, None, None
-
-
-def _json_rows(lines: Lines, text: encodings.Text) -> Iterator[Row]:
-    """Each line as an object."""
-    for number, line in lines:
-        if line.strip():
-            yield number, *_json_object(line, text)
-
-
-def _json_header(
-    head: list[tuple[int, str]], text: encodings.Text, where: str
-) -> list[str]:
-    """The keys of the first objects."""
-    objects = [_json_object(line, text) for _, line in head]
-    header = dict.fromkeys(name for row, _ in objects for name in row)
-    if not header:
-        raise DataError(f"{where}: {objects[0][1] or 'an empty object.'}")
-    return list(header)
-
-
-def _json_object(line: str, text: encodings.Text) -> tuple[dict, str | None]:
-    """The object of a line, and why there is none."""
-    if problem := _odd(line, text):
-        return {}, problem
-    try:
-        row = json.loads(
-            line, object_pairs_hook=_object, parse_constant=lambda name: None
-        )
-    except (ValueError, RecursionError) as error:
-        place = (
-            f", column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
-        )
-        why = getattr(error, "msg", error)
-        return {}, f"not JSON{place} ({why}). Each line must hold one object."
-    if line.count("[") + line.count("{") > MOST_DEPTH and is_deep(row):
-        return {}, f"its value {TOO_DEEP}"
-    if type(row) is not dict:
-        return {}, f"not a JSON object: {str(row)[:40]!r}."
-    return row, None
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    row = dict(pairs)
-    if len(row) < len(pairs):
-        raise ValueError("a key stands there twice")
-    return row
-
-
-class _RowLines:
-    """The lines of one row of CSV after another; those of a bad row can be read again."""
-
-    def __init__(self, lines: Lines):
-        self.row: list[tuple[int, str]] = []  # its lines so far
-        self._lines = lines
-        self._again: deque[tuple[int, str]] = deque()
-        self._times_read: dict[int, int] = {}  # of the lines that are read again
-
-    def texts(self) -> Iterator[str]:
-        """The lines' texts. A row ends before a line that was in `MOST_TIMES_READ` bad rows.
-
-        Else the time would grow with the square of the file's length.
-        """
-        row = self.row
-        again = self._again
-        while line := again.popleft() if again else next(self._lines, None):
-            if row and self._times_read.get(line[0], 0) == MOST_TIMES_READ:
-                again.appendleft(line)
-                return
-            row.append(line)
-            yield line[1]
-
-    def read_again(self) -> None:
-        """Lets all lines of the row but its first be read again."""
-        for line in reversed(self.row[1:]):
-            self._times_read[line[0]] = self._times_read.get(line[0], 0) + 1
-            self._again.appendleft(line)
-
-    def end_row(self) -> None:
-        """Goes on to the next row."""
-        if self.row:
-            self._times_read.pop(self.row[0][0], None)
-            self.row.clear()
-
-
-def _delimited_rows(lines: Lines, mark: str, source: encodings.Text) -> Iterator[Row]:
-    """The header, then the rows. A bad row is its first line alone, the others are read again."""
-    row_lines = _RowLines(lines)
-    row = row_lines.row
-    header: list[str] = []
-    reader = None
-    while True:
-        row_lines.end_row()
-        reader = reader or csv.reader(
-            row_lines.texts(), delimiter=mark, strict=True, skipinitialspace=True
-        )
-        error = None
-        try:
-            cells = next(reader, None) or [""]
-        except csv.Error as csv_error:
-            error = csv_error
-            cells = [""]
-            reader = None
-        if not row:
-            return
-        text = row[0][1] if len(row) == 1 else "".join(line for _, line in row)
-        # A blank line is no row.
-        if len(cells) != len(header) != 1 and not text.strip():
-            continue
-        header = header or cells
-        problem = _odd(text, source)
-        if error or len(cells) != len(header):
-            problem = problem or _problem(text, cells, header, error)
-            row_lines.read_again()
-        yield row[0][0], cells, problem
-
-
-def _problem(
-    text: str, cells: list[str], header: list[str], error: csv.Error | None
-) -> str:
-    """Why some lines are no row: what the csv module says, or a wrong number of cells."""
-    if '\\"' in text:
-        return 'a quote is written as \\"; CSV writes it twice: "".'
-    if "unexpected end" in str(error):
-        return "a quote is opened here and not closed."
-    if error:
-        return f"text follows a closing quote ({error}). CSV writes a quote inside quotes twice."
-    fields = f"{len(cells)} field{'s' * (len(cells) != 1)}"
-    why = f"{fields} where the header has {len(header)} ({shown_names(header)})."
-    if len(cells) > len(header):
-        why += " A question that holds a comma or semicolon must stand in quotes."
-    return why
