@@ -11,6 +11,8 @@ recognition    Tatoeba: how many texts alone are told right by `siamese.text.lan
 spelling       Tatoeba: how many sentences change where slips are set right
 questions      the handwritten questions in German, French, Spanish and Chinese, in English, and in a mixed
                list: pairs of duplicates at the default threshold
+near_misses    pairs by hand in four languages: how often a near miss is behind the paraphrase, and how
+               many pairs that ask the same stay above the default threshold, of those whose cosine is above
 search         hybrid search beside vectors alone, MRR: the handwritten questions of a group, and the pairs
                of the STS benchmark with a rating of at least 4 among all its sentences
 faq            tickets in five languages against an English FAQ
@@ -200,6 +202,42 @@ def questions(data: Path) -> Figures:
     return figures
 
 
+def near_misses(data: Path) -> Figures:
+    """The near-miss check on the pairs by hand of other languages, in both halves."""
+    detector = DuplicateDetector.from_encoder("use")
+
+    def scores(rows: list[dict[str, str]], first: str, second: str) -> list[np.ndarray]:
+        sides = [[row[name] for row in rows] for name in (first, second)]
+        pairs = detector.pairs(*sides)
+        cosines = detector.with_check(None).decision.scores(*pairs)
+        return [cosines, detector.decision.scores(*pairs)]
+
+    triples, same = (
+        list(csv.DictReader((HERE / "by_hand" / name).open(encoding="utf-8")))
+        for name in ("near_misses_foreign.csv", "same_foreign.csv")
+    )
+    figures = {}
+    for half in ("choose", "report"):
+        for code in dict.fromkeys(row["language"] for row in triples):
+            own, alike = (
+                [row for row in rows if (row["language"], row["half"]) == (code, half)]
+                for rows in (triples, same)
+            )
+            paraphrase = scores(own, "question", "paraphrase")
+            near = scores(own, "question", "near_miss")
+            cosines, left = scores(alike, "question1", "question2")
+            accepted = cosines > detector.threshold
+            figures[f"{code}, {half}"] = {
+                "triples": len(own),
+                "behind_by_cosine": float((paraphrase[0] > near[0]).mean()),
+                "behind": float((paraphrase[1] > near[1]).mean()),
+                "refused": float((near[1] <= detector.threshold).mean()),
+                "same": int(accepted.sum()),
+                "same_kept": float((left > detector.threshold)[accepted].mean()),
+            }
+    return figures
+
+
 def search_figures(
     detector: DuplicateDetector, texts: list[str], relevant: dict[int, set[int]]
 ) -> dict[str, float]:
@@ -278,6 +316,7 @@ PARTS: dict[str, Callable[[Path], Figures]] = {
     "recognition": recognition,
     "spelling": spelling,
     "questions": questions,
+    "near_misses": near_misses,
     "search": search,
     "faq": faq,
 }
@@ -306,6 +345,14 @@ BY_LIST = {
 }
 
 
+BY_HALF = {
+    "triples": ("triples", 0),
+    "behind_by_cosine": ("near miss behind the paraphrase, cosine alone", 2),
+    "behind": ("the same, with the check", 2),
+    "refused": ("near misses at or below the default threshold", 2),
+    "same": ("pairs that ask the same, with a cosine above it", 0),
+    "same_kept": ("of these stay above it with the check", 2),
+}
 BY_SEARCH = {
     "questions": ("texts", 0),
     "asked": ("asked", 0),
@@ -338,6 +385,8 @@ def page(results: dict[str, Figures]) -> str:
         *table(by_language, BY_LANGUAGE),
         "\n## Handwritten questions, all pairs at the default threshold\n",
         *table(results.get("questions", {}), BY_LIST),
+        "\n## Near misses written by hand\n",
+        *table(results.get("near_misses", {}), BY_HALF),
         "\n## Search inside a language\n",
         *table(results.get("search", {}), BY_SEARCH),
         "\n## Tickets in five languages against an English FAQ\n",

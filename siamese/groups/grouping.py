@@ -543,9 +543,7 @@ def below_threshold(shot: Snapshot, count: int = 50) -> Below:
     order = np.argsort(-scores, kind="stable")
     best: list[tuple[int, int, float]] = []
     named: set[int] = set()
-    for pair in zip(
-        *(side[order].tolist() for side in (rows[one], rows[two], scores))
-    ):
+    for pair in zip(*(side[order].tolist() for side in (rows[one], rows[two], scores))):
         if len(best) < count and named.isdisjoint(pair[:2]):
             named.update(pair[:2])
             best.append(pair)

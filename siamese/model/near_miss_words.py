@@ -1,13 +1,22 @@
-"""The words that tell near misses apart, one table of data a language: a row more is a language more."""
+"""The words that tell near misses apart, one table of data a language: `Language`, and English.
+
+The other languages are in `near_miss_languages`.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 
-class Language(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class Language:
     """What the near-miss check knows of a language; words in lower case."""
 
+    stemmer: str | None = "english"  # of Snowball; None: words are not stemmed
+    nouns_have_capitals: bool = False  # so a capital does not say that a word is a name
+    double_negation: bool = False  # Two negations of a sentence are one.
+    # Patterns and what is put in their place before a text is read, without regard to case.
+    rewrites: tuple[tuple[str, str], ...] = ()
     little: frozenset[str]  # words that weigh less than those of content
     determiners: frozenset[str]  # between a word and the one that it depends on
     numbers: dict[str, str]  # "two" -> "2"
@@ -16,9 +25,15 @@ class Language(NamedTuple):
     units: dict[str, tuple[str, float]]  # "mg" -> the unit "g" and how many it is
     dates: list[list[str]]  # groups of words of time, of which one excludes the others
     negations: frozenset[str]
-    negated: dict[str, tuple[str, ...]]  # "cannot" -> "not", "can"
-    own_negations: dict[str, str]  # "isn't", which asks no opposite as a first word
-    before_subject: frozenset[str]  # after "don't" at the start of a question
+    without: tuple[
+        str, str
+    ]  # the word that is a negation of another: "without", "with"
+    # "cannot" -> "not", "can"
+    negated: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    # "isn't", which asks no opposite as a first word
+    own_negations: dict[str, str] = field(default_factory=dict)
+    # after "don't" at the start of a question
+    before_subject: frozenset[str] = frozenset()
     prefixes: tuple[str, ...]  # that make an opposite of a word
     prefix_pairs: tuple[tuple[str, str], ...]  # each other's opposites
     opposites: list[list[str]]  # groups of which one excludes the others
@@ -31,26 +46,36 @@ class Language(NamedTuple):
     joins: frozenset[str]  # words between two that may be exchanged
     mutual: frozenset[str]  # before "with", which joins as "and" does
 
+    def all_words(self) -> frozenset[str]:
+        """All words of the table."""
+        groups = [*self.dates, *self.opposites, *self.directions, *self.scopes]
+        groups += self.same
+        found = self.little | self.negations | self.joins | self.questions.keys()
+        found |= self.numbers.keys() | self.ordinals.keys() | self.scales.keys()
+        found |= self.units.keys() | self.negated.keys()
+        return found.union(*groups)
 
-def _words(text: str) -> frozenset[str]:
+
+def words_of(text: str) -> frozenset[str]:
+    """Words, divided by blanks."""
     return frozenset(text.split())
 
 
-def _groups(text: str) -> list[list[str]]:
+def groups_of(text: str) -> list[list[str]]:
     """Groups of words, divided by a bar."""
     return [group.split() for group in text.split("|")]
 
 
-def _values(text: str) -> dict[str, str]:
+def values_of(text: str) -> dict[str, str]:
     """Words and what they stand for, by turns."""
     parts = text.split()
     return dict(zip(parts[::2], parts[1::2]))
 
 
-def _units(text: str) -> dict[str, tuple[str, float]]:
+def units_of(text: str) -> dict[str, tuple[str, float]]:
     """Of each group the base unit, and then factors, each followed by the words for it."""
     found = {}
-    for base, *parts in _groups(text):
+    for base, *parts in groups_of(text):
         factor = 1.0
         for part in (base, *parts):
             if part[0].isdigit():
@@ -61,7 +86,7 @@ def _units(text: str) -> dict[str, tuple[str, float]]:
 
 
 ENGLISH = Language(
-    little=_words("""
+    little=words_of("""
         a an the this that these those my your our his her its their some any one ones i
         you we he she it they me us him them is are am was were be been being do does
         did done has have had can could will would shall should may might must to of in
@@ -71,14 +96,14 @@ ENGLISH = Language(
         good best way possible anyone someone anybody somebody help need want know does
         'd let us since while after before during without between through per
     """),
-    determiners=_words("a an the my your our his her its their"),
-    numbers=_values("""
+    determiners=words_of("a an the my your our his her its their"),
+    numbers=values_of("""
         zero 0 two 2 three 3 four 4 five 5 six 6 seven 7 eight 8 nine 9 ten 10 eleven 11
         twelve 12 thirteen 13 fourteen 14 fifteen 15 sixteen 16 seventeen 17 eighteen 18
         nineteen 19 twenty 20 thirty 30 forty 40 fifty 50 sixty 60 seventy 70 eighty 80
         ninety 90
     """),
-    ordinals=_values("""
+    ordinals=values_of("""
         1st 1 second 2 2nd 2 third 3 3rd 3 fourth 4 fifth 5 sixth 6 seventh 7 eighth 8
         ninth 9 tenth 10
     """),
@@ -94,7 +119,7 @@ ENGLISH = Language(
         "crores": 1e7,
         "dozen": 12.0,
     },
-    units=_units("""
+    units=units_of("""
         g gram grams gramme grammes 0.001 mg milligram milligrams 1000 kg kgs kilo kilos
         kilogram kilograms 453.592 lb lbs pound-weight 28.35 oz ounce ounces |
         metre metres meter meters 0.01 cm centimetre centimetres centimeter centimeters
@@ -110,14 +135,15 @@ ENGLISH = Language(
         ₹ rupee rupees rs inr | ¥ yen | watt watts w 1e3 kw | volt volts v |
         hz hertz 1e3 khz 1e6 mhz 1e9 ghz | mah | degree degrees °
     """),
-    dates=_groups("""
+    dates=groups_of("""
         monday tuesday wednesday thursday friday saturday sunday | january february
         march april may june july august september october november december |
         yesterday today tomorrow tonight | am pm | morning noon afternoon evening night
         midnight | spring summer autumn winter | weekday weekend | day week month year
         hour minute | daily weekly monthly yearly | early late | currently formerly
     """),
-    negations=_words("not n't never no without none nobody nothing neither nor"),
+    negations=words_of("not n't never no without none nobody nothing neither nor"),
+    without=("without", "with"),
     negated={
         "cannot": ("can", "not"),
         "cant": ("can", "not"),
@@ -141,12 +167,12 @@ ENGLISH = Language(
         "shan't": ("shall", "not"),
         "ain't": ("is", "not"),
     },
-    own_negations=_values("""
+    own_negations=values_of("""
         isn't is aren't are wasn't was weren't were doesn't does didn't did won't will
         wouldn't would shouldn't should hasn't has haven't have hadn't had can't can
         couldn't could
     """),
-    before_subject=_words("""
+    before_subject=words_of("""
         i you we they he she it the a an my your our this that these those people there
         all most some any
     """),
@@ -173,7 +199,7 @@ ENGLISH = Language(
         ("homo", "hetero"),
         ("fore", "hind"),
     ),
-    opposites=_groups("""
+    opposites=groups_of("""
         on off | enable disable deactivate | activate deactivate | buy sell rent |
         open close shut | lock unlock | start stop end finish | begin end | gain lose |
         win lose | increase decrease reduce | raise lower | rise fall drop | add
@@ -210,12 +236,12 @@ ENGLISH = Language(
         democrat republican | liberal conservative | christian muslim hindu jew |
         breakfast lunch dinner | hardware software | car bike bus train
     """),
-    directions=_groups("""
+    directions=groups_of("""
         before after during | to from | into out | in out | up down | above below |
         over under | upstairs downstairs | forward backward back | inward outward |
         incoming outgoing | ahead behind | since until | toward away
     """),
-    scopes=_groups("""
+    scopes=groups_of("""
         all some any none every each no | first last second | last this next | only also | always never
         sometimes often rarely | cheapest costliest most expensive | cheap expensive | highest lowest |
         high low | maximum minimum | max min | biggest smallest | largest smallest |
@@ -225,7 +251,7 @@ ENGLISH = Language(
         neither | many few | everything nothing something | everyone nobody someone |
         everywhere nowhere somewhere | entire part | whole half | full partial | least most
     """),
-    same=_groups("""
+    same=groups_of("""
         is are | do does | has have | was were | buy purchase | start begin commence |
         delete remove erase | fix repair solve
         resolve | big large | small little tiny | fast quick rapid | quickly fast
@@ -249,19 +275,20 @@ ENGLISH = Language(
         | store shop | trip journey | mom mother mum | dad father | ok okay fine |
         require need | various different | teenager teen | dialog dialogue
     """),
-    questions=_values("""
+    questions=values_of("""
         why why when when where where who who whom who whose who how how what what which
         what
     """),
-    measures=_words("many much long often far old big tall fast large soon late deep"),
-    clauses=_words("""
+    measures=words_of(
+        "many much long often far old big tall fast large soon late deep"
+    ),
+    clauses=words_of("""
         in on when after if for without with before at during since as while because
         under by from once unless until given
     """),
-    joins=_words("and or & vs versus"),
-    mutual=_words("""
+    joins=words_of("and or & vs versus"),
+    mutual=words_of("""
         compare compares compared comparing comparison combine mix merge share shares
         meet met marry related compatible equal friends replaced
     """),
 )
-LANGUAGES = {"en": ENGLISH}

@@ -20,7 +20,8 @@ import Stemmer
 
 from siamese.encoders.protocol import checksum
 from siamese.errors import ArgumentError
-from siamese.model.near_miss_words import ENGLISH, Language
+from siamese.model.near_miss_languages import LANGUAGES
+from siamese.model.near_miss_words import Language
 from siamese.model.trees import Trees
 from siamese.text.cleaning import cleaned, normalized, straightened
 
@@ -110,6 +111,12 @@ _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 _CAPITALS = re.compile(r"[^\W\d_][^\s]*[A-Z]|[A-Z][\w]*(?:\+\+|#)|\.[A-Z]")
 _END = re.compile(r"[.?!:]\s")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_HAN = re.compile("[\u4e00-\u9fff]")
+_KANA = re.compile("[\u3040-\u30ff]")
+_LETTERS = {"de": "äöüß", "fr": "çèêàùœ", "es": "¿¡ñ"}
+_LETTER = re.compile(f"[{''.join(_LETTERS.values())}]")
+LEAST_LITTLE = 2  # words and letters that tell a language
 
 
 class _Unit(NamedTuple):
@@ -136,7 +143,11 @@ class _Words:
 
     def __init__(self, language: Language):
         self.language = language
-        self._stem = functools.lru_cache(1 << 16)(Stemmer.Stemmer("english").stemWord)
+        self._stem = _stemmer(language.stemmer)
+        self._rewrites = [
+            (re.compile(pattern, re.IGNORECASE), text)
+            for pattern, text in language.rewrites
+        ]
         self._first: dict[str, str] = {}
         for first, *others in language.same:
             for other in others:
@@ -152,8 +163,30 @@ class _Words:
                 for word in group:
                     entry = (f"{name} {place}", kind)
                     self.groups.setdefault(self.key(word), []).append(entry)
+        # Of a script without blanks words of the table are told apart, the longest first.
+        self._spaceless = None
+        if language.stemmer is None:
+            known = sorted(language.all_words(), key=len, reverse=True)
+            self._spaceless = re.compile("|".join(map(re.escape, known)))
         self._dates = {self.key(w) for group in language.dates for w in group}
         self._scopes = {self.key(w) for group in language.scopes for w in group}
+
+    def rewritten(self, text: str) -> str:
+        """The text with other words for the same, and blanks around known words of a script without."""
+        for pattern, other in self._rewrites:
+            text = pattern.sub(other, text)
+        if self._spaceless is not None:
+            text = self._spaceless.sub(lambda word: f" {word[0]} ", text)
+        return text
+
+    def is_known(self, word: str) -> bool:
+        """Whether a word of a script without blanks is in the table."""
+        return self._spaceless is not None and bool(self._spaceless.fullmatch(word))
+
+    def question_word(self, kind: str) -> str:
+        """A word of a kind of question, or the kind where no word of the table is of it."""
+        words = {own: word for word, own in reversed(self.language.questions.items())}
+        return words.get(kind, kind).replace("_", " ")
 
     def key(self, word: str) -> str:
         """What a word is compared by: its stem, or that of its synonym."""
@@ -223,7 +256,7 @@ class _Reader:
         return self._short(text) if len(text) <= _SHORT else self._of_text(text)
 
     def _of_text(self, text: str) -> _Text:
-        text = _as_compared(text)
+        text = self.words.rewritten(_as_compared(text))
         # The gaps are before the pieces.
         *parts, _ = _PIECES.split(text)
         gaps = parts[::2]
@@ -244,6 +277,8 @@ class _Reader:
         negations = []
         if "not" in [unit.key for unit in units]:
             negations = [unit.shown for unit in units if unit.key == "not"]
+            if self.words.language.double_negation:
+                negations = negations[:1]
             units = [unit for unit in units if unit.key != "not"]
         if "," in text:
             units = self._with_late_clauses(units, _after_commas(gaps, found))
@@ -264,7 +299,7 @@ class _Reader:
         self, text: str, pieces: list[str], words: list[str], starts: list[int]
     ) -> Iterator[int]:
         """The places of names: pieces with capitals that say something."""
-        named = None
+        named = False if self.words.language.nouns_have_capitals else None
         changed = [at for at, word in enumerate(words) if word != pieces[at]]
         for at in changed:
             piece = pieces[at]
@@ -312,7 +347,7 @@ class _Reader:
         if piece == "-":
             yield _Unit(piece, 0, 0.0, piece)
             return
-        if _SPACELESS.match(piece):
+        if _SPACELESS.match(piece) and not self.words.is_known(piece):
             for place in range(max(len(piece) - 1, 1)):
                 yield _Unit(piece[place : place + 2], 0, 1.0, piece[place : place + 2])
             return
@@ -337,8 +372,9 @@ class _Reader:
             part = part.replace("-", "").strip("'.")
             if part in language.negations:
                 yield _Unit("not", 0, 0.0, part)
-                if part == "without":
-                    yield _Unit("with", _SMALL, LITTLE, part)
+                without, positive = language.without
+                if part == without:
+                    yield _Unit(positive, _SMALL, LITTLE, part)
             elif part:
                 yield self.words.unit(part)
 
@@ -479,9 +515,60 @@ class _Reader:
                     units[after] = one
 
 
+def _stemmer(name: str | None) -> Callable[[str], str]:
+    """The stem of a word, or the word itself where words are not stemmed."""
+    if name is None:
+        return str
+    return functools.lru_cache(1 << 16)(Stemmer.Stemmer(name).stemWord)
+
+
 @functools.cache
-def _english() -> _Reader:
-    return _Reader(_Words(ENGLISH))
+def _reader(language: str) -> _Reader:
+    return _Reader(_Words(LANGUAGES[language]))
+
+
+@functools.cache
+def _own_words() -> dict[str, list[str]]:
+    """The little words of other languages that English has not, each with its languages."""
+    english = LANGUAGES["en"].little
+    languages: dict[str, list[str]] = {}
+    for code, language in LANGUAGES.items():
+        if code != "en" and language.stemmer:
+            for word in language.little - english:
+                languages.setdefault(word, []).append(code)
+    for code, some in _LETTERS.items():
+        languages |= {letter: [code] for letter in some}
+    return languages
+
+
+@functools.lru_cache(_CACHED)
+def table_of(text: str) -> str | None:
+    """The language of `LANGUAGES` in whose words a text is, None where no word tells it.
+
+    Another language than English is told by at least `LEAST_LITTLE` little words and
+    letters that English has not, if the text has fewer words that are English alone.
+    """
+    text = straightened(text[:_SHORT]).lower()
+    words = _WORD.findall(text)
+    english = LANGUAGES["en"].little.intersection(words)
+    if not text.isascii():
+        if _HAN.search(text) and not _KANA.search(text):
+            return "zh" if len(english) < LEAST_LITTLE else "en"
+        words += set(_LETTER.findall(text))
+    own = _own_words()
+    found = [code for word in dict.fromkeys(words) if word in own for code in own[word]]
+    best = max(dict.fromkeys(found), key=found.count, default="en")
+    english -= LANGUAGES[best].little if found else frozenset()
+    if len(found) < LEAST_LITTLE and not english:
+        return None
+    return best if found.count(best) >= max(LEAST_LITTLE, len(english) + 1) else "en"
+
+
+def _common_table(one: str | None, two: str | None) -> str:
+    """The language by whose words two texts are compared: English where they are of two."""
+    if one is None or two is None or one == two:
+        return one or two or "en"
+    return "en"
 
 
 def _named(unit: _Unit, piece: str) -> _Unit:
@@ -569,9 +656,8 @@ def _exclude(one: np.ndarray, two: np.ndarray) -> np.ndarray:
     return (low > 1) & (low != high) & ((low != 2) | (high != 3))
 
 
-def _arrays(texts: Sequence[str]) -> _Arrays:
+def _arrays(read: _Reader, texts: Sequence[str]) -> _Arrays:
     """The units of all texts, one text after the other, and what is known of each key."""
-    read = _english()
     found = list(map(read, texts))
     lengths = [len(text.units) for text in found]
     units = [unit for text in found for unit in text.units]
@@ -655,16 +741,40 @@ def features(
     than `MOST_UNITS` units have the share 0.
     """
     place_of: dict[str, int] = {}
-    sides = [
+    one, two = (
         np.array([place_of.setdefault(t, len(place_of)) for t in some], np.int64)
         for some in (texts_a, texts_b)
-    ]
-    arrays = _arrays(list(place_of))
-    rows = np.zeros((len(sides[0]), len(FEATURES)), np.float32)
+    )
+    texts = list(place_of)
+    tables = np.array([_TABLES.index(table_of(text)) for text in texts], np.int64)
+    of_pairs = _COMMON[tables[one], tables[two]]
+    rows = np.zeros((len(one), len(FEATURES)), np.float32)
+    for number, language in enumerate(LANGUAGES):
+        pairs = np.flatnonzero(of_pairs == number)
+        if len(pairs):
+            rows[pairs] = _features_in(language, texts, one[pairs], two[pairs])
+    rows[:, _N["cosine"]] = cosines
+    return rows
+
+
+# What `table_of` gives, and the number of the table of two texts by the numbers of theirs.
+_TABLES = [*LANGUAGES, None]
+_COMMON = np.array(
+    [[_TABLES.index(_common_table(one, two)) for two in _TABLES] for one in _TABLES]
+)
+
+
+def _features_in(
+    language: str, texts: Sequence[str], one: np.ndarray, two: np.ndarray
+) -> np.ndarray:
+    """The features of pairs of texts, given by their places, as a language's words tell them."""
+    used, places = np.unique(np.concatenate([one, two]), return_inverse=True)
+    arrays = _arrays(_reader(language), [texts[place] for place in used.tolist()])
+    one, two = np.split(places, 2)
+    rows = np.zeros((len(one), len(FEATURES)), np.float32)
     for at in range(0, len(rows), _BLOCK):
         block = slice(at, at + _BLOCK)
-        _compare(arrays, sides[0][block], sides[1][block], rows[block])
-    rows[:, _N["cosine"]] = cosines
+        _compare(arrays, one[block], two[block], rows[block])
     return rows
 
 
@@ -945,7 +1055,7 @@ def _shipped_weights() -> dict[str, np.ndarray]:
 
 def differences_of(text_a: str, text_b: str) -> list[Difference]:
     """In what two texts differ, told from the same units as the features; other words last, as "noun"."""
-    read = _english()
+    read = _reader(_common_table(table_of(text_a), table_of(text_b)))
     words = read.words
     one = read(text_a)
     two = read(text_b)
@@ -982,7 +1092,8 @@ def differences_of(text_a: str, text_b: str) -> list[Difference]:
                 differ(kind, ([first], [second]))
                 told |= {first, second}
     if _asks_else({one.question, two.question}):
-        differ("question word", ([one.question], [two.question]))
+        asked = [words.question_word(text.question) for text in (one, two)]
+        differ("question word", ([word] for word in asked))
     differ("direction", _turned(one, two))
     rest = [
         [u.shown for u in some if not u.kinds & _SMALL and u.shown not in told]
