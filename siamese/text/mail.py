@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from siamese.text.cleaning import folded_phrase
 from siamese.text.phrases import (
     FIRST_HEADER_NAMES,
+    FOOTERS,
     GREETINGS,
     HEADER_NAMES,
     REGARDS,
@@ -30,22 +31,8 @@ HEADER_LINES = 6  # in which a quoted mail's header has two of its names
 SIGNATURE_MARKS = frozenset(("--", "—", "– –", "- --", "---"))
 
 _RULE = re.compile(r"_{5,}")  # Outlook draws it above the mail that is answered.
-_FOOTER = re.compile(
-    r"(?:sent from (?:my|a|the|mail for|outlook|yahoo|gmail|samsung|proton)\b.{0,60}|"
-    r"sent via .{1,40}|get outlook for .{1,20}|"
-    r"(?:von meine[mr] .{1,40} gesendet|gesendet (?:von|mit) (?:meine[mr] )?.{1,50})|"
-    r"envoyé (?:de|depuis) mon .{1,40}|enviado (?:desde|do) (?:mi|meu) .{1,40}|"
-    r"inviato da(?:l mio)? .{1,40}|verzonden vanaf mijn .{1,40}|wysłan[eo] z .{1,40}|"
-    r"verstuurd vanaf mijn .{1,40}|enviado (?:desde|através do|via|pelo) .{1,40}|"
-    r"(?:télécharge[rz]|obtenir|obtener|obter o|ottieni|scarica|pobierz|pobierz aplikację|"
-    r"получит[еь]|dapatkan|holen sie sich|download) outlook .{1,30}|"
-    r"outlook (?:für|voor|para|per|for) \w+ (?:herunterladen|downloaden|edinin|を入手する)|"
-    r"获取 ?outlook .{1,20}|تم الإرسال من .{1,40}|(?:أُرسلت|أرسلت|مرسل) من .{1,40}|"
-    r"الحصول على outlook .{1,20}|"
-    r"отправлено (?:с|из) .{1,40}|.{1,30}'?(?:imden|ımdan|umdan) gönderildi|dikirim dari .{1,40}|"
-    r"skickat från min .{1,40}|发自我的.{1,20}|"
-    r"從我的.{1,20}傳送|.{1,20}から送信|나의 .{1,20}에서 보냄|ส่งจาก.{1,30})"
-)
+# "…" in a footer stands for a device or a program.
+_FOOTER = re.compile("|".join(FOOTERS).replace("…", ".{1,60}"))
 _FOOTER_AT_END = re.compile(  # of a text in one line
     r"(?<=[.?!])\s+(?:Sent from my \w+(?: \w+)?|Von meinem \w+ gesendet|Envoyé de mon \w+|"
     r"Enviado desde mi \w+|Get Outlook for \w+)\.?\s*\Z"

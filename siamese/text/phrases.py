@@ -863,6 +863,29 @@ SEPARATORS = _phrases("""
     ursprungligt meddelande | vidarebefordrat meddelande | oprindelig meddelelse |
     původní zpráva | оригінальне повідомлення
 """)
+# What a phone or a program writes below a mail, named where "…" stands.
+FOOTERS = _phrases("""
+    sent from my … | sent from a … | sent from the … | sent from mail for … |
+    sent from outlook … | sent from yahoo … | sent from gmail … |
+    sent from samsung … | sent from proton … | sent from outlook |
+    sent from yahoo | sent from gmail | sent via … | get outlook for … |
+    download outlook … | von meinem … gesendet | von meiner … gesendet |
+    gesendet von … | gesendet mit … | holen sie sich outlook … |
+    outlook für … herunterladen | envoyé de mon … | envoyé depuis mon … |
+    télécharger outlook … | téléchargez outlook … | obtenir outlook … |
+    outlook pour … télécharger | enviado desde … | obtener outlook … |
+    enviado do … | enviado através do … | enviado via … | enviado pelo … |
+    obter o outlook … | outlook para … | inviato da … | inviato dal mio … |
+    ottieni outlook … | scarica outlook … | verzonden vanaf mijn … |
+    verstuurd vanaf mijn … | outlook voor … downloaden | wysłano z … |
+    wysłane z … | pobierz outlook … | pobierz aplikację outlook … |
+    отправлено с … | отправлено из … | получить outlook … | получите outlook … |
+    …imden gönderildi | …ımdan gönderildi | …umdan gönderildi |
+    outlook for … edinin | dikirim dari … | dapatkan outlook … |
+    skickat från min … | تم الإرسال من … | أُرسلت من … | أرسلت من … | مرسل من … |
+    الحصول على outlook … | 发自我的… | 获取 outlook … | 获取outlook … |
+    從我的…傳送 | …から送信 | outlook for …を入手する | 나의 …에서 보냄 | ส่งจาก…
+""")
 # Words that begin a question or a statement.
 QUESTION_STARTS = _words("""
     how what why where when who whom whose which can could do does did is are am was

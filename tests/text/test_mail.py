@@ -4,6 +4,13 @@ import pytest
 
 from siamese.text.cleaning import without_greeting
 from siamese.text.mail import without_mail
+from siamese.text.phrases import (
+    FIRST_HEADER_NAMES,
+    FOOTERS,
+    HEADER_NAMES,
+    SEPARATORS,
+    WROTE,
+)
 
 Q = "The printer on the third floor jams.\nHow do I get it repaired?"
 GREETINGS = r"""
@@ -282,3 +289,38 @@ def test_what_only_looks_like_the_mark_of_an_answer_stays():
 @pytest.mark.parametrize("head", HEADS.strip().split("\n---\n"))
 def test_the_head_of_a_quoted_mail_is_left_out_in_each_language(head):
     assert without_mail(f"{Q}\n\n{head}") == Q
+
+
+def phrase_in_context(kind: str, phrase: str) -> str:
+    """A phrase of a table as it stands in a mail, below the mail's own text."""
+    first = "Subject" if phrase == "from" else "From"
+    return {
+        "separator": f"----- {phrase.capitalize()} -----\nearlier text",
+        "wrote": f"1 May 2026, B. Person {phrase}:\n> earlier text",
+        "name": f"{first}: B. Person\n{phrase}: 1 May 2026\n\nearlier text",
+        "first name": f"{phrase.capitalize()}: B. Person\nCc: A. Person\n\nearlier text",
+        "footer": phrase.replace("…", "iPhone 15"),
+    }[kind]
+
+
+TABLES = {
+    "separator": SEPARATORS,
+    "wrote": WROTE,
+    "name": HEADER_NAMES,
+    "first name": FIRST_HEADER_NAMES,
+    "footer": FOOTERS,
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "phrase"),
+    [(kind, phrase) for kind, table in TABLES.items() for phrase in sorted(table)],
+)
+def test_each_phrase_around_a_quoted_mail_is_read_in_context(kind, phrase):
+    assert without_mail(f"{Q}\n\n{phrase_in_context(kind, phrase)}") == Q
+
+
+@pytest.mark.parametrize("footer", sorted(FOOTERS))
+def test_a_footer_is_not_part_of_a_line_of_text(footer):
+    line = f"Why does it say {footer.replace('…', 'iPhone 15')} below my mail?"
+    assert without_mail(f"{Q}\n{line}") == f"{Q}\n{line}"
