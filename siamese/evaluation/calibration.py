@@ -50,7 +50,7 @@ def fit_calibration(
     scale = scores.std() or 1.0
     mean, deviation = (0, np.inf) if prior is None else np.multiply(prior, scale)
     x = np.stack([(scores - centre) / scale, np.ones(len(scores))])  # [2, n]
-    slope, intercept = _newton(
+    slope, intercept = fit_logistic(
         x, truth, np.array([mean, 0]), np.array([deviation**-2, 0])
     )
     return Calibration(
@@ -60,12 +60,16 @@ def fit_calibration(
 
 def slope_through(border: float, scores: np.ndarray, truth: np.ndarray) -> float:
     """The slope of the logistic regression whose curve passes 1/2 at a given score."""
-    (slope,) = _newton((scores - border)[None], truth, np.zeros(1), np.zeros(1))
+    (slope,) = fit_logistic((scores - border)[None], truth, np.zeros(1), np.zeros(1))
     return float(slope)
 
 
-def _newton(
-    x: np.ndarray, truth: np.ndarray, mean: np.ndarray, precision: np.ndarray
+def fit_logistic(
+    x: np.ndarray,
+    truth: np.ndarray,
+    mean: np.ndarray,
+    precision: np.ndarray,
+    offset: np.ndarray | float = 0.0,  # of the logits, float [n]
 ) -> np.ndarray:
     """The weights float64 [k] of a logistic regression on x, [k, n], with a normal prior on each.
 
@@ -78,7 +82,7 @@ def _newton(
     target = np.where(truth, (duplicates + 1) / (duplicates + 2), 1 / (others + 2))
     weights = np.zeros(len(x))
     for _ in range(50):
-        p = logistic(weights @ x)
+        p = logistic(weights @ x + offset)
         hessian = (x * (p * (1 - p))) @ x.T + np.diag(precision + 1e-9)
         step = np.linalg.solve(hessian, x @ (target - p) - precision * (weights - mean))
         # A whole step may go too far where labels are separate.

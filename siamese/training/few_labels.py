@@ -25,12 +25,13 @@ from siamese.reading.clusters import cluster_split, number_questions, question_g
 from siamese.reading.pairs import QuestionPairs
 from siamese.system.arguments import counted
 from siamese.training.head import fit_head
-from siamese.training.own_check import TREE_PAIRS, fit_compared
+from siamese.training.own_check import fit_compared
 from siamese.training.pieces import Pieces
 from siamese.training.report import decided
 
 FOLDS = 3  # Each part of the labels is judged by a head of the others.
 LEAST = 3  # duplicates
+CURVE_PAIRS = 1000  # With fewer the cosine decides.
 # Of encoder and head, which is of the topic itself: chosen on a forum.
 FEW_SHARES = (0.25, 0.75)
 DEPTH = 100  # places that are searched for a link's second question
@@ -213,7 +214,7 @@ def _threshold_fit(
     labels = labelled.is_duplicate
     cosines = left_out.cosines
     # The order of questions that no label has is better by the cosine than by a curve.
-    if len(labels) < TREE_PAIRS:
+    if len(labels) < CURVE_PAIRS:
         assert model.check is not None
         scores = cosines - model.check.penalty(one, two, cosines)
         return fit_threshold(scores, labels).to_dict()

@@ -18,6 +18,7 @@ from siamese.encoders.tree import tree_of
 from siamese.model import file as model_file
 from siamese.model.decision import Compared, part_cosines
 from siamese.model.near_misses import NearMissCheck
+from siamese.model.trees import Trees
 from siamese.training.own_check import TREE_PAIRS, fit_trees
 from siamese.training.report import measure
 
@@ -35,7 +36,15 @@ PAIRS = (
         "How many hours does it take to fly between Vienna and Seoul?",
     ),
 )
-HELD_OUT = embedded_corpus().valid.rows(0, TREE_PAIRS)
+# A tree of one leaf, but for its value.
+LEAF = {
+    "left": np.zeros(1, int),
+    "right": np.zeros(1, int),
+    "feature": np.zeros(1, int),
+    "threshold": np.zeros(1),
+    "depth": 0,
+}
+HELD_OUT = embedded_corpus().train.rows(0, TREE_PAIRS)
 TEST = embedded_corpus().test.rows(0, 400)
 
 
@@ -131,6 +140,31 @@ def test_few_labels_take_the_penalty_off_the_curve(untrained):
     assert (model.probability(ones, others) < 0.5 * bare).all()
 
 
+def test_the_probabilities_of_few_labels_are_right_with_the_penalty(untrained):
+    """Their mean is the share of duplicates; without the check it is above that."""
+    pairs = HELD_OUT.rows(0, 1000)
+    _, model = measure(untrained, pairs, TEST)
+    share = pairs.is_duplicate.mean()
+    assert scores(model, pairs).mean() == pytest.approx(share, abs=0.005)
+    assert scores(model.with_check(None), pairs).mean() > share + 0.01
+
+
+def test_trees_hardly_raise_a_pair_that_the_check_doubts():
+    compared = Compared(
+        logits=np.zeros(3),
+        doubts=np.array([0, 1, 4], np.float32),
+        have_common=np.ones(3, bool),
+        numbers=np.zeros((3, 1), np.float32),
+    )
+
+    def judged(added):
+        return compared.judged(Trees.joined([{**LEAF, "value": np.array([added])}]))
+
+    raised = judged(1.0)
+    assert raised[0] == 1 and 0.2 < raised[1] < 0.5 and 0 < raised[2] < 0.05
+    assert_array_equal(judged(-1.0), [-1, -1, -1])
+
+
 def test_a_few_dozen_labels_take_the_penalty_off_the_cosine(untrained):
     report, model = measure(untrained, HELD_OUT.rows(0, 60), TEST)
     assert model.decision.measure == report.measure == "cosine"
@@ -203,9 +237,8 @@ def test_the_trees_correct_what_the_pairs_say(untrained):
     one, two = untrained.pairs(HELD_OUT.question1, HELD_OUT.question2)
     cosines = part_cosines(untrained.encoder, one.vectors, two.vectors)
     curve = measure(untrained, HELD_OUT, TEST)[1].calibration
-    compared = Compared.of(
-        curve, untrained.check, cosines, list(one.texts), list(two.texts)
-    )
+    rows = untrained.check.features(list(one.texts), list(two.texts), cosines[:, 0])
+    compared = Compared.of(curve, untrained.check, cosines, rows)
     labels = compared.numbers[:, 2] > 0.7
     added = fit_trees(compared, labels)(compared.numbers)
     assert added[labels & compared.have_common].min() > added[~labels].max()
