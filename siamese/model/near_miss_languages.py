@@ -24,6 +24,13 @@ GERMAN = Language(
         (r"\b(?:um wie ?viel uhr|in welchem jahr|an welchem tag)\b", "wann"),
         (r"\b(?:wie viel zeit|wie viele zeit)\b", "wie lange"),
         (r"\b(?:auf welche weise|auf welche art)\b", "wie"),
+        (r"\bzum\b", "zu dem"),
+        (r"\bzur\b", "zu der"),
+        (r"\bim\b", "in dem"),
+        (r"\bins\b", "in das"),
+        (r"\bam\b", "an dem"),
+        (r"\bvom\b", "von dem"),
+        (r"\bbeim\b", "bei dem"),
     ),
     little=words_of("""
         der die das den dem des ein eine einen einem einer eines mein meine meinen meinem
@@ -192,6 +199,10 @@ FRENCH = Language(
         (r"\b(?:en quelle année|de quelle année|jusqu['’](?:à|a) quand)\b", "quand"),
         (r"\bcomment (?:puis-je|peut-on|faire pour|je peux)\b", "comment"),
         (r"\b(?:de quelle façon|de quelle manière)\b", "comment"),
+        (r"\bdu\b", "de le"),
+        (r"\bdes\b", "de les"),
+        (r"\bau\b", "à le"),
+        (r"\baux\b", "à les"),
         (r"\b(l|d|n|s|j|m|t|c|qu|jusqu|lorsqu|puisqu)['’](?=\w)", r"\1 "),
         (r"-(?:t-)?(je|tu|il|elle|on|nous|vous|ils|elles|ce|le|la|les|y|en)\b", r" \1"),
     ),
@@ -207,8 +218,8 @@ FRENCH = Language(
         existe possible
     """),
     determiners=words_of("""
-        le la les l un une des du de d mon ma mes ton ta tes son sa ses notre nos votre vos
-        leur leurs ce cet cette ces
+        le la les l un une mon ma mes ton ta tes son sa ses notre nos votre vos leur leurs ce
+        cet cette ces
     """),
     numbers=values_of("""
         zéro 0 deux 2 trois 3 quatre 4 cinq 5 six 6 sept 7 huit 8 neuf 9 dix 10 onze 11
@@ -347,6 +358,8 @@ SPANISH = Language(
         (r"\bcuánto tiempo\b", "cuánto"),
         (r"\bcómo (?:puedo|puede|se puede|podemos|hago para)\b", "cómo"),
         (r"\b(?:de qué manera|de qué forma)\b", "cómo"),
+        (r"\bdel\b", "de el"),
+        (r"\bal\b", "a el"),
     ),
     little=words_of("""
         el la los las lo un una unos unas mi mis tu tus su sus nuestro nuestra nuestros este
@@ -361,7 +374,6 @@ SPANISH = Language(
     """),
     determiners=words_of("""
         el la los las un una unos unas mi mis tu tus su sus nuestro nuestra este esta ese esa
-        del al
     """),
     numbers=values_of("""
         cero 0 dos 2 tres 3 cuatro 4 cinco 5 seis 6 siete 7 ocho 8 nueve 9 diez 10 once 11
