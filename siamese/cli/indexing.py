@@ -26,8 +26,8 @@ from siamese.cli.output import Facts, claim, note, note_each
 from siamese.cli.reading import opened, question_list
 from siamese.encoders import is_encoder_name
 from siamese.errors import ArgumentError
-from siamese.reading.columns import read_spec
 from siamese.reading.questions import QuestionList, read_ids
+from siamese.text.columns import read_spec
 from siamese.text.language import list_languages
 
 # ---- index build ----

@@ -29,13 +29,12 @@ from siamese.encoders.protocol import FrozenEncoder
 from siamese.errors import ArgumentError, CheckpointError, DataError, SiameseError
 from siamese.model.detector import DuplicateDetector
 from siamese.model.near_misses import NearMissCheck
-from siamese.reading.columns import read_spec
 from siamese.reading.pairs import QuestionPairs, has_links, names_by_id, read_pairs
 from siamese.reading.questions import QuestionList, read_questions
 from siamese.system.arguments import counted
 from siamese.system.files import explained
+from siamese.text.columns import normal_name, read_spec
 from siamese.text.display import NO_LABELS
-from siamese.text.names import normal_name
 
 if TYPE_CHECKING:
     from siamese.index import QuestionIndex

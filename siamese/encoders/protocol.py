@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from siamese.text.cleaning import LONGEST_TEXT, has_words, straightened
-from siamese.text.lists import text_list
 from siamese.text.tokenizer import MAX_TOKENS
+from siamese.text.values import text_list
 from siamese.text.wrapping import plain
 
 

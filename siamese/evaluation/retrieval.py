@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from siamese.reading.rows import ReadReport, open_rows
-from siamese.reading.tables import id_text
+from siamese.text.values import id_text
 
 MODES = ("hybrid", "vectors", "words")  # of a search
 DEPTH = 100  # hits of a search that count

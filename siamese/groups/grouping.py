@@ -19,9 +19,9 @@ from siamese.model.decision import Questions, Rule
 from siamese.model.detector import differences_between
 from siamese.nn.nearest import EQUAL, TEXT_PAIRS, cosines_with, in_blocks
 from siamese.reading.clusters import connected_groups, first_places
-from siamese.reading.columns import columns_called, shown_names
-from siamese.reading.tables import id_text
 from siamese.system.arguments import as_number
+from siamese.text.columns import columns_called, shown_names
+from siamese.text.values import id_text
 
 if TYPE_CHECKING:
     from siamese.model.detector import DuplicateDetector

@@ -19,8 +19,8 @@ from siamese.groups.grouping import (
     linked_labels,
 )
 from siamese.reading.clusters import answer_key
-from siamese.reading.columns import columns_called, shown_names
 from siamese.reading.pairs import QuestionPairs
+from siamese.text.columns import columns_called, shown_names
 from siamese.text.language import list_languages, text_languages
 
 LANGUAGE = "language"  # a column that is computed where a list has none of that name

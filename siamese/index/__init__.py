@@ -24,7 +24,7 @@ from siamese.reading.pairs import QuestionPairs
 from siamese.system.arguments import as_number, counted, one_of, whole_number
 from siamese.text.cleaning import has_words
 from siamese.text.language import ListLanguages
-from siamese.text.lists import text_list
+from siamese.text.values import text_list
 
 if TYPE_CHECKING:
     from siamese.index.parts import Parts

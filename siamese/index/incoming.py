@@ -12,11 +12,10 @@ from siamese.encoders.protocol import BaseEncoder, valid_unicode
 from siamese.errors import ArgumentError, DataError
 from siamese.model.decision import Questions, ReadTexts
 from siamese.model.detector import DuplicateDetector, questions_of
-from siamese.reading.tables import json_value
 from siamese.system.arguments import counted
 from siamese.text.cleaning import has_words
-from siamese.text.lists import as_list, text_list
 from siamese.text.repeated import Repeated
+from siamese.text.values import as_list, json_value, text_list
 from siamese.text.wrapping import plain_lines
 
 # Of an id that the numbers of later questions follow; longer ones are skipped.

@@ -51,9 +51,9 @@ from siamese.model.decision import Questions
 from siamese.model.detector import DuplicateDetector
 from siamese.reading.clusters import answer_key
 from siamese.reading.pairs import QuestionPairs
-from siamese.reading.tables import json_value
 from siamese.text.cleaning import folded
 from siamese.text.language import ListLanguages, list_languages
+from siamese.text.values import json_value
 
 
 @dataclass(frozen=True)

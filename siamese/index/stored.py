@@ -44,10 +44,10 @@ from siamese.model.decision import Questions
 from siamese.model.detector import DuplicateDetector
 from siamese.model.near_misses import NearMissCheck
 from siamese.reading.pairs import QuestionPairs
-from siamese.reading.tables import json_value
 from siamese.system.files import refuse_existing
 from siamese.text.cleaning import folded
 from siamese.text.language import list_languages
+from siamese.text.values import json_value
 
 
 class View(NamedTuple):

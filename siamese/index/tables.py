@@ -23,7 +23,7 @@ from siamese.index import Hit, QuestionIndex
 from siamese.model.detector import DuplicateDetector
 from siamese.reading.questions import QuestionList, read_questions
 from siamese.reading.tables import is_list
-from siamese.text.lists import memory_columns
+from siamese.text.values import memory_columns
 
 # Columns that are no text.
 NUMBERS = {

@@ -29,8 +29,8 @@ from siamese.model.trees import Trees
 from siamese.nn.nearest import EQUAL, cosines_with
 from siamese.system.arguments import as_number, whole_number
 from siamese.system.progress import progress_bar
-from siamese.text.lists import text_list
 from siamese.text.tokenizer import LONGEST, word_tokenize
+from siamese.text.values import text_list
 
 # Of an encoder without labels, on the cosine less the penalty of the near-miss check.
 # Chosen on Quora's valid rows (best F1 there at 0.70 to 0.75), a forum, a help desk and

@@ -10,8 +10,8 @@ from siamese.model.detector import DuplicateDetector, judged
 from siamese.model.near_misses import FEATURES, differences_of
 from siamese.nn.nearest import cosines_with
 from siamese.text.display import harmless, rounded
-from siamese.text.lists import text_list
 from siamese.text.tokenizer import LONGEST, MAX_TOKENS
+from siamese.text.values import text_list
 
 
 class WordEffect(NamedTuple):

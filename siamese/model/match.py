@@ -9,7 +9,7 @@ import numpy as np
 
 from siamese.nn.nearest import top_k
 from siamese.system.arguments import whole_number
-from siamese.text.lists import text_list
+from siamese.text.values import text_list
 
 if TYPE_CHECKING:
     from siamese.model.detector import DuplicateDetector

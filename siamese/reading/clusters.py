@@ -13,7 +13,7 @@ import numpy as np
 from siamese.errors import ArgumentError, DataError
 from siamese.system.arguments import as_number, whole_number
 from siamese.text.cleaning import folded
-from siamese.text.lists import as_list
+from siamese.text.values import as_list
 from siamese.text.wrapping import plain
 
 _BEFORE_MARK = re.compile(" (?=[?!.,;:])")  # of folded text, whose blanks are single

@@ -16,10 +16,9 @@ from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from siamese.errors import DataError
-from siamese.reading.columns import shown_names
 from siamese.reading.encodings import Text
-from siamese.reading.tables import MOST_DEPTH, TOO_DEEP, is_deep
-from siamese.text.names import normal_name
+from siamese.text.columns import normal_name, shown_names
+from siamese.text.values import MOST_DEPTH, TOO_DEEP, is_deep
 
 DELIMITERS = ",\t;|"
 MOST_COLUMNS = 16_384  # as of a sheet

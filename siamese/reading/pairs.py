@@ -10,18 +10,18 @@ import numpy as np
 
 from siamese.errors import ArgumentError, DataError, ShapeError
 from siamese.reading.clusters import cluster_split
-from siamese.reading.columns import TextColumns, shown_names
 from siamese.reading.rows import ReadReport, Rows, open_rows
-from siamese.reading.tables import id_text
 from siamese.system.arguments import counted, whole_number
-from siamese.text.lists import as_list, text_list
-from siamese.text.names import (
+from siamese.text.columns import (
     ALL_ID_NAMES,
     ID_NAMES,
     LINK_NAMES,
+    TextColumns,
     columns_named,
     normal_name,
+    shown_names,
 )
+from siamese.text.values import as_list, id_text, text_list
 
 LABELS = {
     "0": False,

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from siamese.errors import DataError
-from siamese.reading.columns import TextColumns, read_spec, shown_names
 from siamese.reading.rows import ReadReport, Rows, open_rows
-from siamese.reading.tables import id_text, json_value
 from siamese.text.cleaning import cleaned, has_words
-from siamese.text.names import (
+from siamese.text.columns import (
     ALL_ID_NAMES,
     BODY_NAMES,
     ID_NAMES,
@@ -20,12 +18,16 @@ from siamese.text.names import (
     SUBJECT_NAMES,
     TITLE_NAMES,
     USUAL_NAMES,
+    TextColumns,
     columns_named,
     is_named,
     normal_name,
     question_columns,
+    read_spec,
+    shown_names,
 )
 from siamese.text.repeated import Repeated, find_repeated, repetition_note
+from siamese.text.values import id_text, json_value
 from siamese.text.wrapping import plain, plain_lines
 
 PAIR_NAMES = ("question1", "question2")
@@ -54,7 +56,8 @@ class QuestionList:
     # columns without mail and markup, a sentence each. The question itself where it is
     # the same.
     compared: list[str]
-    repeated: Repeated  # what was left out of them, since many texts have it
+    # what was left out of them, since many texts have it
+    repeated: Repeated = field(default_factory=Repeated)
 
     def has_column(self, name: str) -> bool:
         """Whether a question has another column of that name."""
@@ -114,40 +117,22 @@ def read_questions(
         source, bad_rows, names=known, specs=asked, encoding=encoding
     ) as rows:
         shown, made_of = _question_columns(rows, column)
-        ids = _id_column(rows, id_column)
         if made_of is None:
-            has_ids = False
-            entries = _pair_entries(rows)
-            left_out = Repeated()
+            listed = _questions_of_pairs(rows, shown)
         else:
-            entries, texts = _entries(rows, made_of, ids)
-            has_ids = _has_ids(rows, entries, ids)
-            earlier = None if repeated is None else Repeated.from_json(repeated)
-            entries.compared, left_out = _compared(
-                rows, made_of, entries.texts, texts, keep_repeated, earlier
-            )
-    _check_usable(rows.report, entries)
-    return QuestionList(
-        report=rows.report,
-        questions=entries.texts,
-        ids=entries.ids,
-        has_ids=has_ids,
-        columns=entries.columns(),
-        rows=entries.rows,
-        column=shown,
-        compared=entries.compared,
-        repeated=left_out,
-    )
-
-
-def _check_usable(report: ReadReport, entries: Entries) -> None:
+            sure = rows.column(id_column) if id_column else rows.first_column(ID_NAMES)
+            listed, texts = _questions_of_rows(rows, shown, made_of, sure)
+            if not keep_repeated:
+                _leave_out_repeated(listed, made_of, texts, repeated)
+    report = rows.report
     if not report.rows:
         raise DataError(f"{report.path} has no rows.")
-    if not entries.texts:
+    if not listed.questions:
         raise DataError(
             f"{report.path} has no usable question.\n{report}",
             arguments=("bad_rows", "keep_repeated", "id_column"),
         )
+    return listed
 
 
 def read_ids(
@@ -172,55 +157,112 @@ def read_ids(
     return ids, rows.report
 
 
-class RecentTexts:
-    """Equal texts as one string, so that a small file of many equal rows takes little memory."""
-
-    def __init__(self) -> None:
-        self._texts: dict[str, str] = {}
-
-    def of(self, text: str) -> str:
-        """The string of an equal text that was here lately, or this one."""
-        if len(text) > SHORT:
-            return text
-        if len(self._texts) >= MOST_RECENT:
-            self._texts.clear()
-        return self._texts.setdefault(text, text)
+# ---- The rows with a question ----
 
 
-@dataclass
-class Entries:
-    """The questions of a list, column by column."""
+def _questions_of_rows(
+    rows: Rows, shown: str, made_of: TextColumns, sure_ids: str | None
+) -> tuple[QuestionList, list[list[str]]]:
+    """The list, whole texts compared, and the texts of each of the questions' columns.
 
-    texts: list[str] = field(default_factory=list)
-    ids: list[str] = field(default_factory=list)
-    # the other columns
-    others: list[dict[str, Any] | None] = field(default_factory=list)
-    rows: list[int] = field(default_factory=list)  # the data rows
-    compared: list[str] = field(default_factory=list)  # what is compared of each
+    `sure_ids` is the column of ids. Without one, a likely one may hold the ids.
+    """
+    questions: list[str] = []
+    ids: list[str] = []
+    columns: list[dict[str, Any] | None] = []
+    numbers: list[int] = []
+    is_joined = made_of.is_joined
+    texts: list[list[str]] = [[] for _ in made_of.columns] if is_joined else [questions]
+    id_column = sure_ids or rows.first_column(ALL_ID_NAMES)
+    # Joined columns stay whole beside the question.
+    used = {sure_ids, *(() if is_joined else made_of.columns)}
+    recent: dict[str, str] = {}
+    for number, text, row in _rows_with_question(rows, made_of, sure_ids):
+        questions.append(_same_text(text, recent))
+        ids.append(id_text(row.get(id_column)) if id_column else str(number))
+        others = {n: json_value(v) for n, v in row.items() if n not in used}
+        columns.append(others or None)
+        numbers.append(number)
+        if is_joined:
+            for column, name in zip(texts, made_of.columns):
+                column.append(_same_text(row.get(name) or "", recent))
+    listed = QuestionList(
+        report=rows.report,
+        questions=questions,
+        ids=ids,
+        has_ids=sure_ids is not None,
+        columns=[own or {} for own in columns] if any(columns) else None,
+        rows=numbers,
+        column=shown,
+        compared=list(questions),
+    )
+    if id_column and not sure_ids:
+        _take_likely_ids(listed, id_column)
+    return listed, texts
 
-    def add(self, text: str, own: str, others: dict[str, Any], row: int) -> None:
-        """Adds a question; what is compared of it comes later."""
-        self.texts.append(text)
-        self.ids.append(own)
-        self.others.append(others or None)
-        self.rows.append(row)
 
-    def drop_column(self, name: str) -> None:
-        """Takes a column out of the others."""
-        for others in self.others:
-            if others:
-                others.pop(name, None)
+def _rows_with_question(
+    rows: Rows, made_of: TextColumns, id_column: str | None
+) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """The number, question and cells of each row with a question and an id of its own.
 
-    def columns(self) -> list[dict[str, Any]] | None:
-        """The other columns of each question; None where no question has any."""
-        return [others or {} for others in self.others] if any(self.others) else None
+    The others go into the report.
+    """
+    known: set[str] = set()  # ids
+    for line, number, row in rows:
+        text = rows.question(line, row, made_of)
+        if not text:
+            continue
+        # No model has a vector of markup alone; the first words of a text are cleaned.
+        if not has_words(text if made_of.words else cleaned(text)):
+            rows.report.add("wordless", [line])
+            continue
+        if id_column:
+            own = id_text(row.get(id_column))
+            if not own:
+                rows.report.bad_row(line, f"no {id_column}.")
+                continue
+            if own in known:
+                what = f"the id {own!r} stands in an earlier row."
+                rows.report.bad_row(line, what)
+                continue
+            known.add(own)
+        yield number, text, row
 
 
-def _pair_entries(rows: Rows) -> Entries:
+def _same_text(text: str, recent: dict[str, str]) -> str:
+    """An equal text that was here lately, or this one: many equal rows take little memory."""
+    if len(text) > SHORT:
+        return text
+    if len(recent) >= MOST_RECENT:
+        recent.clear()
+    return recent.setdefault(text, text)
+
+
+def _take_likely_ids(listed: QuestionList, name: str) -> None:
+    """Takes the likely ids that a column gave, unless a value is missing or occurs twice.
+
+    The numbers of the rows are the ids then.
+    """
+    distinct = set(listed.ids)
+    listed.has_ids = "" not in distinct and len(distinct) == len(listed.ids)
+    if not listed.has_ids:
+        listed.report.notes.append(
+            f"{name} holds no ids, since rows lack it or have the same; id_column names such a column"
+        )
+        listed.ids = list(map(str, listed.rows))
+    elif listed.columns is not None:
+        for own in listed.columns:
+            own.pop(name, None)
+        listed.columns = listed.columns if any(listed.columns) else None
+
+
+def _questions_of_pairs(rows: Rows, shown: str) -> QuestionList:
     """The distinct questions of a file of pairs."""
     sides = [TextColumns([rows.column(name)]) for name in PAIR_NAMES]
     known: set[str] = set()
-    entries = Entries()
+    questions: list[str] = []
+    numbers: list[int] = []
     for line, number, row in rows:
         new = [
             text
@@ -230,123 +272,58 @@ def _pair_entries(rows: Rows) -> Entries:
         good = [text for text in new if has_words(cleaned(text))]
         known.update(new)
         rows.report.add("wordless", [line] * (len(good) < len(new)))
-        for text in good:
-            entries.add(text, str(len(entries.texts)), {}, number)
-    entries.compared = list(entries.texts)
-    return entries
-
-
-class _IdColumn(NamedTuple):
-    """The column of ids, None without one; a likely one may turn out to hold none."""
-
-    name: str | None
-    is_likely: bool = False
-
-
-def _id_column(rows: Rows, named: str | None) -> _IdColumn:
-    """The column of ids that the user has named, or that is called as ids usually are."""
-    name = rows.column(named) if named else rows.first_column(ID_NAMES)
-    if name:
-        return _IdColumn(name)
-    return _IdColumn(rows.first_column(ALL_ID_NAMES), is_likely=True)
-
-
-def _entries(
-    rows: Rows, made_of: TextColumns, ids: _IdColumn
-) -> tuple[Entries, list[list[str]]]:
-    """The rows with a question, and the texts of each of its columns; the others go into the report."""
-    known: set[str] = set()  # ids
-    recent = RecentTexts()
-    entries = Entries()
-    texts: list[list[str]] = [[] for _ in made_of.columns]
-    # Joined columns stay whole beside the question.
-    used = set() if made_of.is_joined else set(made_of.columns)
-    sure = None if ids.is_likely else ids.name
-    if sure:
-        used.add(sure)
-    for line, number, row in rows:
-        text = recent.of(rows.question(line, row, made_of))
-        if not text:
-            continue
-        # No model has a vector of markup alone; the first words of a text are cleaned.
-        if not has_words(text if made_of.words else cleaned(text)):
-            rows.report.add("wordless", [line])
-            continue
-        own = id_text(row.get(ids.name)) if ids.name else str(number)
-        if sure and (not own or own in known):
-            what = f"the id {own!r} stands in an earlier row." if own else f"no {sure}."
-            rows.report.bad_row(line, what)
-            continue
-        if sure:
-            known.add(own)
-        others = {n: json_value(v) for n, v in row.items() if n not in used}
-        entries.add(text, own, others, number)
-        if made_of.is_joined:
-            for column, name in zip(texts, made_of.columns):
-                column.append(recent.of(row.get(name) or ""))
-        else:
-            texts[0].append(text)
-    return entries, texts
-
-
-def _has_ids(rows: Rows, entries: Entries, ids: _IdColumn) -> bool:
-    """Whether the ids are the file's own.
-
-    A likely column of ids holds none where a value is missing or occurs twice; the
-    numbers of the rows are the ids then.
-    """
-    if ids.name is None or not ids.is_likely:
-        return ids.name is not None
-    distinct = set(entries.ids)
-    if "" not in distinct and len(distinct) == len(entries.ids):
-        entries.drop_column(ids.name)
-        return True
-    rows.report.notes.append(
-        f"{ids.name} holds no ids, since rows lack it or have the same; id_column names such a column"
+        questions += good
+        numbers += [number] * len(good)
+    return QuestionList(
+        report=rows.report,
+        questions=questions,
+        ids=list(map(str, range(len(questions)))),
+        has_ids=False,
+        columns=None,
+        rows=numbers,
+        column=shown,
+        compared=list(questions),
     )
-    entries.ids = list(map(str, entries.rows))
-    return False
 
 
-def _compared(
-    rows: Rows,
+# ---- What is compared of them ----
+
+
+def _leave_out_repeated(
+    listed: QuestionList,
     made_of: TextColumns,
-    questions: list[str],
     texts: list[list[str]],
-    keeps: bool,
-    earlier: Repeated | None,
-) -> tuple[list[str], Repeated]:
-    """What is compared of each question, and what the list repeats, with a note on it.
+    earlier: Mapping[str, Any] | None,
+) -> None:
+    """Leaves out of what is compared what the texts of a column repeat, with a note on it.
 
-    `texts` are those of the questions' columns, one after the other.
+    What an `earlier` list repeats is left out in its place, where it is given.
     """
-    if keeps:
-        return list(questions), Repeated()
-    repeated = Repeated()
     columns = []
     for name, whole in zip(made_of.columns, texts):
         # What mail repeats, such as quoted headers, is known by its rules, and goes as
         # a whole.
         column = list(map(plain if made_of.is_joined else plain_lines, whole))
-        own = find_repeated(column) if earlier is None else earlier
         if earlier is None:
-            lines = (
+            repeated = find_repeated(column)
+            shortened = sum(
                 text.count("\n") < full.count("\n") for text, full in zip(column, whole)
             )
-            if note := repetition_note(name, own, column, sum(lines)):
-                rows.report.notes.append(note)
-        if own:
-            column = list(map(own.without, column))
-            repeated.update(own)
+            if note := repetition_note(name, repeated, column, shortened):
+                listed.report.notes.append(note)
+        else:
+            repeated = Repeated.from_json(earlier)
+        if repeated:
+            column = list(map(repeated.without, column))
+            listed.repeated.update(repeated)
         columns.append(column)
     if not made_of.is_joined:
-        return columns[0], repeated
-    words = made_of.words
-    joined = [" ".join(_sentences(row).split()[:words]) for row in zip(*columns)]
-    compared = [
-        text if has_words(text) else whole for text, whole in zip(joined, questions)
-    ]
-    return compared, repeated
+        listed.compared = columns[0]
+        return
+    for at, parts in enumerate(zip(*columns)):
+        joined = " ".join(_sentences(parts).split()[: made_of.words])
+        if has_words(joined):
+            listed.compared[at] = joined
 
 
 def _sentences(texts: Sequence[str]) -> str:
@@ -354,6 +331,9 @@ def _sentences(texts: Sequence[str]) -> str:
     full = [text.strip() for text in texts if text.strip()]
     ended = [text if text[-1] in SENTENCE_ENDS else f"{text}." for text in full[:-1]]
     return " ".join([*ended, *full[-1:]])
+
+
+# ---- The columns of the question ----
 
 
 def _question_columns(rows: Rows, column: str | None) -> tuple[str, TextColumns | None]:

@@ -25,7 +25,6 @@ from siamese.errors import (
     SiameseError,
 )
 from siamese.reading import encodings
-from siamese.reading.columns import TextColumns, columns_called, read_spec, shown_names
 from siamese.reading.formats import (
     DELIMITERS,
     LONGEST_LINE,
@@ -34,17 +33,18 @@ from siamese.reading.formats import (
     text_table,
     too_many_columns,
 )
-from siamese.reading.tables import (
-    TOO_DEEP,
-    Table,
-    is_deep,
-    memory_table,
-    parquet_table,
-    workbook_table,
-)
+from siamese.reading.tables import Table, memory_table, parquet_table, workbook_table
 from siamese.system.arguments import one_of
 from siamese.text.cleaning import cleaned
-from siamese.text.names import columns_named, normal_name
+from siamese.text.columns import (
+    TextColumns,
+    columns_called,
+    columns_named,
+    normal_name,
+    read_spec,
+    shown_names,
+)
+from siamese.text.values import TOO_DEEP, is_deep
 
 # bytes of a Parquet or Excel file that comes gzipped or through a pipe
 LARGEST_WORKBOOK = 1 << 30
@@ -323,7 +323,7 @@ class HeaderCheck:
             cells = re.split(f"[{DELIMITERS}]", cells[0].strip("\r\n"))
         if not self._may_be_one(cells):
             return ""
-        here = list(map(normal_name, cells))
+        here = list(map(normal_name, map(str, cells)))
         if here == self.names and not (is_split and len(cells) > 1):
             return "the same"
         return "another" if self._is_another(here) else ""

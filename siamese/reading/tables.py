@@ -1,4 +1,4 @@
-"""Tables that are not text: Parquet, Excel workbooks, tables in memory; values that JSON has."""
+"""Tables that are not text: Parquet, Excel workbooks, tables in memory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import contextlib
 import importlib.util
 import io
 import itertools
-import math
 import os
 import pickle
 import subprocess
@@ -19,13 +18,17 @@ import numpy as np
 
 from siamese.errors import DataError
 from siamese.reading import sheets
-from siamese.text.lists import arrow_values, as_list, is_table, memory_columns
+from siamese.text.values import (
+    arrow_values,
+    as_list,
+    as_whole,
+    is_missing,
+    is_table,
+    memory_columns,
+)
 
 LARGEST_UNPACKED = 1 << 30  # bytes of all parts of a workbook
 MOST_MEMORY = sheets.MOST_MEMORY
-MOST_DEPTH = 100  # of lists and dicts inside each other; Python gives up at some 500
-CONTAINERS = (Mapping, list, tuple, set)
-TOO_DEEP = f"is nested more than {MOST_DEPTH} deep."
 Table = tuple[list[str], Iterator[tuple[int, list]]]  # header, rows with their numbers
 
 
@@ -191,73 +194,4 @@ def _list_table(values: Any, name: str) -> Table:
 
 def _present(value: Any) -> Any:
     """A value; None where it is missing."""
-    return None if _is_missing(value) else value
-
-
-def _is_missing(value: Any) -> bool:
-    """Whether a value is NaN, or what pandas has in its place."""
-    is_nan = (
-        isinstance(value, (float, np.datetime64, np.timedelta64)) and value != value
-    )
-    return is_nan or type(value).__name__ in ("NAType", "NaTType")
-
-
-def as_whole(value: Any) -> Any:
-    """A whole float, as sheets, pandas and JSON have them, as a whole number; others as they are."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def is_deep(value: Any) -> bool:
-    """Whether a value holds lists or dicts inside each other more than `MOST_DEPTH` times."""
-    values = [value]
-    for _ in range(MOST_DEPTH + 1):
-        nested = [inner for inner in values if isinstance(inner, CONTAINERS)]
-        if not nested:
-            return False
-        parts = (
-            inner.values() if isinstance(inner, Mapping) else inner for inner in nested
-        )
-        values = list(itertools.chain.from_iterable(parts))
-    return True
-
-
-def json_value(value: Any) -> Any:
-    """A value that JSON has: dates and times become ISO 8601 text, NaN and infinity None, others text.
-
-    DataError for one that `is_deep`.
-    """
-    if value is None or isinstance(value, (str, int)):  # as most are
-        return value
-    if is_deep(value):
-        raise DataError(f"A value {TOO_DEEP} Write it as text.")
-    return _json_value(value)
-
-
-def _json_value(value: Any) -> Any:
-    if value is None or isinstance(value, (str, int)):
-        return value
-    if _is_missing(value) or isinstance(value, float):
-        return (
-            float(value) if isinstance(value, float) and math.isfinite(value) else None
-        )
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "backslashreplace")
-    if isinstance(value, Mapping):
-        return {str(name): _json_value(inner) for name, inner in value.items()}
-    if isinstance(value, (list, tuple, set)):
-        return list(map(_json_value, value))
-    if (
-        isinstance(value, (np.number, np.bool_, np.ndarray))
-        and value.dtype.kind not in "mM"
-    ):
-        return json_value(value.tolist())
-    return value.isoformat() if hasattr(value, "isoformat") else str(value)
-
-
-def id_text(value: Any) -> str:
-    """An id as text; empty where it is missing.
-
-    Whole floats, as pandas has them, lose their .0.
-    """
-    value = as_whole(json_value(value))
-    return "" if value is None else str(value).strip()
+    return None if is_missing(value) else value

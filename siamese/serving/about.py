@@ -9,11 +9,10 @@ import numpy as np
 
 from siamese import __version__
 from siamese.index import QuestionIndex
-from siamese.reading.columns import read_spec
 from siamese.text.cleaning import has_words
+from siamese.text.columns import normal_name, read_spec
 from siamese.text.display import NO_LABELS
 from siamese.text.language import spread
-from siamese.text.names import normal_name
 
 NOTE = f"{NO_LABELS[:-1]}; answers about pairs fit it to yours."
 

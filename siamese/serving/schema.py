@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, create_model
 
 from siamese.index import Added, Hit
 from siamese.model.explain import WordEffect
-from siamese.reading.tables import as_whole
+from siamese.text.values import as_whole
 
 # A character that is no blank and no mark; the ranges mean the same in Rust, Python and
 # JavaScript.

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from siamese.text.cleaning import has_words
+
 SHARE = 0.01  # A line or a tag in more of the texts than this is repeated.
 LEAST_TEXTS = 30  # A shorter list has no repeated lines.
 LEAST_TIMES = 5  # More texts than this have it.
@@ -52,10 +54,10 @@ class Repeated:
             rest = "\n".join(
                 line for line in text.splitlines() if line_key(line) not in self.lines
             )
-            rest = rest if _has_words(rest) else text
+            rest = rest if has_words(rest) else text
         if self.before or self.after:
             bare = self._without_tags(rest)
-            rest = bare if _has_words(bare) else rest
+            rest = bare if has_words(bare) else rest
         return rest
 
     def _without_tags(self, text: str) -> str:
@@ -90,21 +92,28 @@ def find_repeated(texts: Sequence[str]) -> Repeated:
     that most of its texts would have left. Tags before and after titles, "[Bug][Release
     7] ...", count likewise; one that most texts have is repeated in a short list, too.
     """
-    return Repeated(_repeated_lines(texts), *_repeated_tags(texts))
+    size = len(texts)
+    titles: list[str] = []
+    others: list[str] = []  # texts of several lines
+    for text in texts:
+        (others if has_lines(text) else titles).append(text)
+    return Repeated(
+        lines=_repeated_lines(others, size) if size >= LEAST_TEXTS else {},
+        before=_repeated_tags(map(tags_before, titles), size),
+        after=_repeated_tags(map(tags_after, titles), size),
+    )
 
 
-def _repeated_lines(texts: Sequence[str]) -> dict[str, int]:
-    if len(texts) < LEAST_TEXTS:
-        return {}
-    least = max(SHARE * len(texts), LEAST_TIMES)
+def _repeated_lines(texts: Sequence[str], size: int) -> dict[str, int]:
+    """The lines that many of a list's `size` texts have, with how many have each."""
+    least = max(SHARE * size, LEAST_TIMES)
     counts: Counter[str] = Counter()
     keys_of = []
     for text in texts:
-        if has_lines(text):
-            keys = list(dict.fromkeys(filter(None, map(line_key, text.splitlines()))))
-            if len(keys) > 1:
-                counts.update(keys)
-                keys_of.append(keys)
+        keys = list(dict.fromkeys(filter(None, map(line_key, text.splitlines()))))
+        if len(keys) > 1:
+            counts.update(keys)
+            keys_of.append(keys)
     repeated = {key for key, count in counts.items() if count > least}
     # The rarest line of a text that would have none left is its question.
     asked: Counter[str] = Counter()
@@ -115,21 +124,18 @@ def _repeated_lines(texts: Sequence[str]) -> dict[str, int]:
     return {key: count for key, count in counts.most_common() if key in repeated}
 
 
-def _repeated_tags(texts: Sequence[str]) -> tuple[dict[str, int], dict[str, int]]:
-    both = []
-    for tags in (tags_before, tags_after):
-        counts: Counter[str] = Counter()
-        for text in texts:
-            if not has_lines(text):
-                counts.update({key for key, _ in tags(text)})
-        both.append(
-            {
-                k: n
-                for k, n in counts.most_common()
-                if _is_repeated_tag(k, n, len(texts))
-            }
-        )
-    return both[0], both[1]
+def _repeated_tags(
+    tags_of: Iterable[Iterable[tuple[str, int]]], size: int
+) -> dict[str, int]:
+    """The tags that many of a list's `size` texts have, with how many have each."""
+    counts: Counter[str] = Counter()
+    for tags in tags_of:
+        counts.update({key for key, _ in tags})
+    return {
+        key: count
+        for key, count in counts.most_common()
+        if _is_repeated_tag(key, count, size)
+    }
 
 
 def _is_repeated_tag(key: str, count: int, size: int) -> bool:
@@ -147,11 +153,7 @@ def has_lines(text: str) -> bool:
 
 def line_key(line: str) -> str:
     """What lines are compared by: without differences of case, blanks and digits."""
-    return " ".join(_masked(line).split())
-
-
-def _masked(text: str) -> str:
-    return _DIGITS.sub("0", text.casefold())
+    return " ".join(_DIGITS.sub("0", line.casefold()).split())
 
 
 def tags_before(text: str) -> Iterable[tuple[str, int]]:
@@ -164,10 +166,7 @@ def tags_before(text: str) -> Iterable[tuple[str, int]]:
         if not tag or tag.end() >= len(text):
             return
         start = tag.end()
-        yield (
-            " ".join(_masked(tag[1]).split()) + (":" if tag.re is _NAME else ""),
-            start,
-        )
+        yield line_key(tag[1]) + (":" if tag.re is _NAME else ""), start
 
 
 def tags_after(text: str) -> Iterable[tuple[str, int]]:
@@ -190,11 +189,7 @@ def tags_after(text: str) -> Iterable[tuple[str, int]]:
         end = len(text[:start].rstrip())
         if not end:
             return
-        yield " ".join(_masked(key).split()), end
-
-
-def _has_words(text: str) -> bool:
-    return any(map(str.isalnum, text))
+        yield line_key(key), end
 
 
 def repetition_note(

@@ -16,8 +16,8 @@ from siamese.nn.ragged import Ragged
 from siamese.system.arguments import whole_number
 from siamese.system.progress import progress_bar
 from siamese.text.cleaning import folded as _folded
-from siamese.text.lists import text_list
 from siamese.text.tokenizer import UNKNOWN_ID, word_ids, word_tokenize
+from siamese.text.values import text_list
 
 PAD = "<PAD>"
 PAD_ID = 1

@@ -21,7 +21,7 @@ from siamese.errors import ArgumentError, DataError, MissingDependencyError
 from siamese.reading import rows as reading
 from siamese.reading.pairs import read_pairs
 from siamese.reading.questions import read_ids, read_questions
-from siamese.text.lists import text_list
+from siamese.text.values import text_list
 
 HEADER = ["id", "qid1", "qid2", "question1", "question2", "is_duplicate"]
 ROWS = [

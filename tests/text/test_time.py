@@ -20,9 +20,9 @@ from siamese.index.asking import shown
 from siamese.index.stems import words_in
 from siamese.model.explain import differences
 from siamese.reading.clusters import as_models_read
-from siamese.reading.columns import read_spec
 from siamese.reading.questions import read_questions
 from siamese.text.cleaning import cleaned, folded, normalized, without_greeting
+from siamese.text.columns import read_spec
 from siamese.text.courtesies import without_courtesies
 from siamese.text.display import harmless
 from siamese.text.mail import without_mail

@@ -1,27 +1,21 @@
-"""The usual names of columns in the exports of help desks, trackers and forums, in several languages."""
+"""Columns by name: the usual names in exports of help desks and forums, and what a user calls them."""
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from siamese.text.cleaning import folded
 
 LONGEST = 80  # characters of a name that are looked at
-
-
 _MARKS = re.compile(r"[\W_]++")  # between the words of "Ticket-ID" and "ticket_id"
 
 
-def normal_name(name: Any) -> str:
-    """A column's name as it is compared: without differences of case, blanks, marks and Unicode forms."""
-    return _normal(str(name))
-
-
 @functools.lru_cache(10_000)  # Each reader of a file compares the same usual names.
-def _normal(name: str) -> str:
+def normal_name(name: str) -> str:
+    """A column's name as it is compared: without differences of case, blanks, marks and Unicode forms."""
     text = folded(name)
     return _MARKS.sub("", text) or text
 
@@ -109,13 +103,12 @@ duplicaat van|duplikat zgłoszenia
 """)
 
 
-def is_named(column: object, names: Iterable[str]) -> bool:
+def is_named(column: str, names: Sequence[str]) -> bool:
     """Whether a column has one of some names; one in two languages, "Betreff/Subject", has two of them."""
-    text = str(column)
     known = set(map(normal_name, names))
-    if normal_name(text) in known:
+    if normal_name(column) in known:
         return True
-    parts = [part for part in re.split(r"[/|()]", text[:LONGEST]) if part.strip()]
+    parts = [part for part in re.split(r"[/|()]", column[:LONGEST]) if part.strip()]
     return len(parts) > 1 and all(normal_name(part) in known for part in parts)
 
 
@@ -134,3 +127,45 @@ def question_columns(header: Sequence[str]) -> list[str]:
         if columns := columns_named(names, header):
             return [column for column in dict.fromkeys(header) if column in columns]
     return []
+
+
+# ---- Columns as a user calls them ----
+
+
+class TextColumns(NamedTuple):
+    """What makes a text: columns, and how many of their first words count (None: all)."""
+
+    columns: list[str]
+    words: int | None = None
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether the text is another than that of one column."""
+        return len(self.columns) > 1 or self.words is not None
+
+
+def shown_names(header: Sequence[Any]) -> str:
+    """The names of a header for a message, the first twelve, cut."""
+    names = ", ".join(" ".join(str(name).split())[:40] for name in header[:12])
+    return f"{names}, …" if len(header) > 12 else names
+
+
+def columns_called(name: str, header: Sequence[str]) -> list[str]:
+    """The columns of exactly this name; else those that differ in case or blanks; else in marks, too."""
+    for form in (str, folded):
+        same = [other for other in header if form(other) == form(name)]
+        if same:
+            return same
+    normal = normal_name(name)
+    return [other for other in header if normal_name(other) == normal]
+
+
+def read_spec(spec: str, header: Sequence[str] = ()) -> TextColumns:
+    """What a user calls columns, "title+body:50" taken apart; a column's own name may have these marks."""
+    own = set(map(folded, header))
+    if folded(spec) in own:
+        return TextColumns([spec])
+    limit = re.search(r":([1-9]\d{0,8}+)\Z", spec)
+    names = spec[: limit.start()] if limit else spec
+    columns = [names] if folded(names) in own else names.split("+")
+    return TextColumns(columns, int(limit[1]) if limit else None)
