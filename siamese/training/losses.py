@@ -27,6 +27,7 @@ import jax.numpy as jnp
 
 from siamese.nn.arrays import Array
 from siamese.nn.triplet import EDITIONS, loss_from_scores, negative_mask, positives
+from siamese.system.arguments import one_of
 from siamese.training.config import TrainConfig
 
 # Of scores, a mask, cosines and labels: what is minimised, and the mean loss a pair.
@@ -74,13 +75,44 @@ def pair_loss(cosines: Array, is_duplicate: Array) -> jax.Array:
 
 
 def make_loss(config: TrainConfig) -> Loss:
-    """The loss of a configuration.
+    """The loss of a configuration, that of its name in `LOSSES`.
 
     It is a function (scores [batch, batch], false_negative_mask, cosines [pairs],
     is_duplicate [pairs]), the last three None where a batch has none, -> (the number
     that is minimised, the mean loss a pair). They differ for the course's edition of
     2023, which minimises the sum.
+
+    Raises:
+      ArgumentError: no loss has the configuration's name.
     """
+    one_of(config.loss, "loss", tuple(LOSSES))
+    return LOSSES[config.loss](config)
+
+
+def _triplet(config: TrainConfig) -> Loss:
+    """The course's triplet loss, of the configuration's edition, margin and direction."""
+    edition = EDITIONS[config.edition]
+
+    def loss(
+        scores: Array, false_negative_mask: Array | None = None
+    ) -> tuple[jax.Array, jax.Array]:
+        losses = loss_from_scores(
+            scores,
+            config.margin,
+            closest=edition["closest"],
+            reduction="none",
+            direction=config.direction,
+            false_negative_mask=false_negative_mask,
+        )
+        mean = jnp.mean(losses)
+        minimised = jnp.sum(losses) if edition["reduction"] == "sum" else mean
+        return minimised, mean
+
+    return loss
+
+
+def _ranking(config: TrainConfig) -> Loss:
+    """The ranking loss, and that of labelled pairs where a batch has them."""
 
     def loss(
         scores: Array,
@@ -88,19 +120,6 @@ def make_loss(config: TrainConfig) -> Loss:
         cosines: Array | None = None,
         is_duplicate: Array | None = None,
     ) -> tuple[jax.Array, jax.Array]:
-        if config.loss == "triplet":
-            edition = EDITIONS[config.edition]
-            losses = loss_from_scores(
-                scores,
-                config.margin,
-                closest=edition["closest"],
-                reduction="none",
-                direction=config.direction,
-                false_negative_mask=false_negative_mask,
-            )
-            mean = jnp.mean(losses)
-            minimised = jnp.sum(losses) if edition["reduction"] == "sum" else mean
-            return minimised, mean
         mean = jnp.mean(ranking_loss(scores, false_negative_mask))
         if cosines is not None and is_duplicate is not None:
             mean = mean + config.pair_loss_weight * jnp.mean(
@@ -109,3 +128,10 @@ def make_loss(config: TrainConfig) -> Loss:
         return mean, mean
 
     return loss
+
+
+# The names that `TrainConfig.loss` accepts, and what makes the loss of each.
+LOSSES: dict[str, Callable[[TrainConfig], Loss]] = {
+    "triplet": _triplet,
+    "ranking": _ranking,
+}

@@ -78,32 +78,27 @@ def prepare(
     duplicates = np.flatnonzero(pairs.is_duplicate)
 
     # The number and the token ids of each question.
-    texts = [*pairs.question1, *pairs.question2]
-    texts += [*held_out.question1, *held_out.question2]
+    texts = _texts_of(pairs) + _texts_of(held_out)
     tokenized = _tokenized(texts, config)
     rows = tokenized.rows[: 2 * len(pairs)].reshape(2, -1)
     held_out_rows = tokenized.rows[2 * len(pairs) :].reshape(2, -1)
     with_words = duplicates if config.vocabulary == "duplicates" else np.arange(known)
     vocabulary = _vocabulary(tokenized, rows[:, with_words], config)
     ids = tokenized.encode(vocabulary)
-    first_places = np.unique(tokenized.rows, return_index=True)[1]
 
-    # The duplicates that validate.
+    # The duplicates that train, and those that validate.
+    training = rows[:, duplicates[:train_count]]
     validation = rows[:, duplicates[train_count:]]
     if valid is not None:
         validation = held_out_rows[:, np.flatnonzero(valid.is_duplicate)]
-    _check_duplicates(
-        rows[:, duplicates[:train_count]], validation, len(duplicates), ids
-    )
+    _check_duplicates(training, validation, len(duplicates), ids)
 
     # What a step sees.
-    train, train_clusters, labelled = _training_rows(
-        pairs, rows[:, :known], ids, config
-    )
+    train, train_clusters, labelled = _train_rows(pairs, rows[:, :known], ids, config)
     return TrainingData(
         vocabulary=vocabulary,
         ids=ids,
-        texts=[texts[place] for place in first_places.tolist()],
+        texts=_first_of_each_row(texts, tokenized.rows),
         train=tuple(train),
         train_clusters=tuple(train_clusters),
         valid=tuple(validation),
@@ -111,6 +106,15 @@ def prepare(
         held_out_rows=(held_out_rows[0], held_out_rows[1]),
         labelled=labelled,
     )
+
+
+def _texts_of(pairs: QuestionPairs) -> list[str]:
+    return [*pairs.question1, *pairs.question2]
+
+
+def _first_of_each_row(texts: list[str], rows: np.ndarray) -> list[str]:
+    first_places = np.unique(rows, return_index=True)[1]
+    return [texts[place] for place in first_places.tolist()]
 
 
 def _check_types(pairs: Any, valid: Any) -> None:
@@ -177,7 +181,7 @@ def _check_duplicates(
         )
 
 
-def _training_rows(
+def _train_rows(
     pairs: QuestionPairs, rows: np.ndarray, ids: Ragged, config: TrainConfig
 ) -> tuple[np.ndarray, np.ndarray, LabelledRows | None]:
     """Train, train_clusters, int64 [2, pairs] each, and labelled of `TrainingData`.

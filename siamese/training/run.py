@@ -31,6 +31,7 @@ from siamese.evaluation.thresholds import COURSE_THRESHOLD
 from siamese.model.detector import DuplicateDetector
 from siamese.model.file import MODEL_NAME, read_file, write_file
 from siamese.model.near_misses import NearMissCheck
+from siamese.nn.collapse import CollapseWatch, warn_of_collapse
 from siamese.nn.lstm import Dropout, LstmConfig, check_finite, init
 from siamese.reading.pairs import QuestionPairs
 from siamese.system.files import explained, lock_run, write_text_atomically
@@ -59,11 +60,10 @@ CHECKPOINT = "checkpoint.safetensors"
 _FILES = (CHECKPOINT, "best.safetensors", MODEL_NAME, "metrics.jsonl")
 # Settings that may change when a run resumes: its duration and its outputs.
 _MAY_CHANGE = {"steps", "epochs", "eval_every", "checkpoint_every", "patience"}
-# A loss that stays on the plateau for so long counts as collapsed. Every run of the
-# course's model starts there and leaves it in a few hundred steps: Trax's LSTM adds its
-# forget bias to all four gates.
-COLLAPSE_STEPS = 600
 LONG_WARMUP = 1000  # steps that help against a collapse
+# In the edition of 2023 rounding masks all negatives of about one row a batch of equal
+# vectors.
+COLLAPSE_TOLERANCE = 0.02
 
 
 class Trainer:
@@ -121,10 +121,13 @@ class Trainer:
         # these are.
         self._loss_sum: Any = np.float32(0)  # or an array of JAX
         self._summed = 0
-        # whether the loss stays on the plateau of equal vectors
-        self._collapsed = False
+        self._collapse = CollapseWatch(COLLAPSE_TOLERANCE)
         self._fingerprint = fingerprint(self.data, init_from)
 
+        self._open_directory(overwrite)
+
+    def _open_directory(self, overwrite: bool) -> None:
+        """Goes on with the directory's run where there is one, or discards it."""
         self._overwrite = overwrite
         # Whether the model in the directory is this run's, which saves it more than
         # once.
@@ -250,6 +253,7 @@ class Trainer:
             self._evaluate(self.state.weights, batch) for batch in self._valid_batches
         ]
         valid_loss = float(np.mean(losses))
+        steps = self._summed
         self._loss_sum = np.float32(0)
         self._summed = 0
         self.history.append(
@@ -257,32 +261,25 @@ class Trainer:
         )
         if valid_loss == min(line["valid/loss"] for line in self.history):
             self._write_state("best")
-        self._watch()
+        if self._has_collapsed(train_loss, steps):
+            warn_of_collapse(train_loss, self.step, self._advice())
 
-    def _watch(self) -> None:
-        """Reports a collapse, once: a loss that stays on the plateau of equal vectors."""
-        since = self.step - COLLAPSE_STEPS
-        if self.config.loss != "triplet" or since < 0:
-            return
+    def _has_collapsed(self, loss: float, steps: int) -> bool:
+        """Whether the triplet loss has now stayed at that of equal vectors for too long."""
         # Mean and closest negative both exceed the positive by the margin there, in
-        # every edition. Within 2 %: in that of 2023 rounding masks all negatives of
-        # about one row a batch.
-        level = 2 * self.config.margin
-        losses = [line["train/loss"] for line in self.history if line["step"] > since]
-        stays = all(abs(loss - level) < 0.02 * level for loss in losses)
-        if stays and not self._collapsed:
-            # and what the run has not tried itself
-            advice = ["a smaller learning_rate"]
-            if self.config.lstm_bias != "forget_gate":
-                advice.insert(0, "lstm_bias='forget_gate'")
-            if self.config.warmup_steps < LONG_WARMUP:
-                advice.append(f"warmup_steps={LONG_WARMUP}")
-            logger.warning(
-                f"The loss has stayed at {losses[-1]:.3f} for {COLLAPSE_STEPS} steps: "
-                "all questions have almost the same vector (collapse). "
-                f"Try {', '.join(advice)}, or another seed."
-            )
-        self._collapsed = stays
+        # every edition.
+        equal = 2 * self.config.margin
+        is_triplet = self.config.loss == "triplet"
+        return is_triplet and self._collapse.begins(loss, equal, steps)
+
+    def _advice(self) -> list[str]:
+        """What the run can try against a collapse and has not tried."""
+        advice = ["a smaller learning_rate"]
+        if self.config.lstm_bias != "forget_gate":
+            advice.insert(0, "lstm_bias='forget_gate'")
+        if self.config.warmup_steps < LONG_WARMUP:
+            advice.append(f"warmup_steps={LONG_WARMUP}")
+        return advice
 
     @property
     def _has_patience(self) -> bool:
@@ -367,6 +364,10 @@ class Trainer:
         self._loss_sum = np.float32(facts["loss_sum"])
         self._summed = facts["summed"]
         self.history = facts["history"]
+        begin = 0
+        for line in self.history:
+            self._has_collapsed(line["train/loss"], line["step"] - begin)
+            begin = line["step"]
         self._batches.restore(facts["batches"])
         self._has_saved = True
 

@@ -38,7 +38,6 @@ from siamese import (
 )
 from siamese.course.answers import _vectors as compiled_vectors
 from siamese.course.model import set_tower_weights, tower_weights
-from siamese.course.trax import loop as loops
 from siamese.course.trax.fast import fast_forward
 from siamese.course.trax.files import read_course_model
 from siamese.errors import ArgumentError, CheckpointError, DataError, SiameseError
@@ -301,7 +300,7 @@ def test_a_run_that_learns_is_not_called_collapsed(caplog):
 
 
 def test_a_long_run_that_stays_collapsed_says_so_before_its_end(caplog, monkeypatch):
-    monkeypatch.setattr(loops, "COLLAPSE_STEPS", 20)
+    monkeypatch.setattr("siamese.nn.collapse.COLLAPSE_STEPS", 20)
     loop = made(**STUCK)
     set_equal_vectors(loop)
     loop.run(30)

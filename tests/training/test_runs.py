@@ -206,12 +206,12 @@ def test_a_damaged_checkpoint_is_refused_and_not_overwritten(corpus, run, damage
 
 @pytest.mark.parametrize("edition", [2022, 2023])
 def test_a_collapsed_run_is_reported_once(corpus, caplog, edition, monkeypatch):
-    monkeypatch.setattr("siamese.training.run.COLLAPSE_STEPS", 5)
+    monkeypatch.setattr("siamese.nn.collapse.COLLAPSE_STEPS", 5)
     changes = {"d_model": 32, "batch_size": 32, "learning_rate": 0.0, "steps": 9}
     # All questions have one vector.
     _, trainer = train(corpus, edition=edition, **changes)
     assert trainer.step == 9 and caplog.text.count("(collapse)") == 1
-    assert re.search(r"stayed at 0\.(49|50)\d for 5 steps", caplog.text)
+    assert re.search(r"The loss is 0\.(49|50)\d at step \d", caplog.text)
     report = trainer.evaluate(corpus.test)
     assert "does not separate duplicates from other pairs" in caplog.text
     model = trainer.save(report)
@@ -245,7 +245,7 @@ def test_a_tiny_run_gets_no_advice_that_it_has_followed_or_that_is_not_the_reaso
 def test_a_collapsed_run_is_not_advised_to_do_what_it_does(
     corpus, caplog, monkeypatch, changes, new
 ):
-    monkeypatch.setattr("siamese.training.run.COLLAPSE_STEPS", 5)
+    monkeypatch.setattr("siamese.nn.collapse.COLLAPSE_STEPS", 5)
     stuck = {"d_model": 32, "batch_size": 32, "learning_rate": 0.0, "steps": 9}
     trainer = trainer_of(corpus, **stuck, **changes)
     trainer._train_step = lambda state, batch: (state, {"loss": np.float32(0.5)})

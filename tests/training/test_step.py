@@ -205,6 +205,19 @@ def test_the_loss_of_an_edition_and_its_mean(edition, closest, total):
     assert float(mean) == pytest.approx(float(np.mean(rows)), rel=1e-5)
 
 
+def test_each_loss_that_a_configuration_accepts_has_a_function():
+    accepted = TrainConfig.__dataclass_fields__["loss"].metadata["accepted"]
+    assert sorted(ours.LOSSES) == sorted(accepted)
+
+
+def test_a_loss_without_a_function_is_refused_by_name():
+    config = TrainConfig()
+    object.__setattr__(config, "loss", "contrastive")
+    with pytest.raises(ArgumentError) as error:
+        make_loss(config)
+    assert "contrastive" in str(error.value) and "ranking" in str(error.value)
+
+
 @pytest.mark.parametrize("edition", [2022, 2023])
 def test_the_loss_of_equal_vectors_is_twice_the_margin(edition):
     loss = make_loss(TrainConfig(edition=edition, margin=0.3))

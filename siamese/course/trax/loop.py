@@ -11,13 +11,14 @@ import numpy as np
 from trax.supervised import training
 
 from siamese.errors import DataError
+from siamese.nn.collapse import CollapseWatch, warn_of_collapse
 from siamese.nn.lstm import check_finite
 from siamese.system.files import explained
 from siamese.system.process import StopSignals, keeping_generators
 
 logger = logging.getLogger("siamese")
-# The course's model starts collapsed; many a run leaves it only after hundreds of steps.
-COLLAPSE_STEPS = 600
+COLLAPSE_TOLERANCE = 0.002  # of the loss of equal vectors
+ADVICE = ("lstm_bias='forget_gate'", "a smaller learning rate", "a longer warm-up")
 
 
 class Loop(training.Loop):
@@ -33,8 +34,7 @@ class Loop(training.Loop):
     def __init__(self, model, task, **stock: Any):
         self._signals = StopSignals()
         self._loss = np.nan
-        self._collapsed = 0
-        self._has_warned = False
+        self._collapse = CollapseWatch(COLLAPSE_TOLERANCE)
         with keeping_generators(), explained(stock.get("output_dir") or "", "read"):
             super().__init__(model, task, **stock)
         self._saved_step = self._step
@@ -54,7 +54,7 @@ class Loop(training.Loop):
         if self._saved_step != self._step:
             self.save_checkpoint("model")
         if self._step:
-            self._watch_for_collapse(float(self._loss), steps=0, patience=0)
+            self._watch_for_collapse(float(self._loss), steps=0, at_end=True)
 
     def _run_one_step(self, task_index, task_changed):
         try:
@@ -80,27 +80,15 @@ class Loop(training.Loop):
         check_finite(self._model.weights, self._step)
         with explained(self._output_dir or ""):
             super()._log_training_progress(task, total_loss, n_steps, **rest)
-        self._watch_for_collapse(float(total_loss) / n_steps, n_steps, COLLAPSE_STEPS)
+        self._watch_for_collapse(float(total_loss) / n_steps, n_steps)
 
-    def _watch_for_collapse(self, loss: float, steps: int, patience: int) -> None:
-        """Warns once where the loss has been that of equal vectors for `patience` steps."""
+    def _watch_for_collapse(
+        self, loss: float, steps: int, at_end: bool = False
+    ) -> None:
+        """Warns once where the loss stays at, or the run ends at, that of equal vectors."""
         equal, pairs = self._loss_of_equal_vectors
-        if not abs(loss - equal) < 0.002 * abs(equal):
-            self._collapsed = 0
-            self._has_warned = False
-            return
-        self._collapsed += steps
-        if self._collapsed >= patience and not self._has_warned:
-            self._has_warned = True
-            of_a_pair = f" ({loss / pairs:.3f} a pair)" if pairs > 1 else ""
-            logger.warning(
-                "The loss is %.3f at step %d%s, that of equal vectors: all questions have nearly the same "
-                "vector (collapse). Train longer, or try lstm_bias='forget_gate', a smaller learning "
-                "rate, a longer warm-up or another seed.",
-                loss,
-                self._step,
-                of_a_pair,
-            )
+        if self._collapse.begins(loss, equal, steps, at_end=at_end):
+            warn_of_collapse(loss, self._step, ADVICE, pairs)
 
     @functools.cached_property
     def _loss_of_equal_vectors(self) -> tuple[float, int]:
