@@ -42,7 +42,7 @@ from siamese.cli.reading import (
     with_check_of,
 )
 from siamese.errors import ArgumentError
-from siamese.groups.grouping import renamed, table_names
+from siamese.groups.table import renamed, table_names
 from siamese.groups.within import LANGUAGE, keys_of, rows_by_key
 from siamese.model.decision import Questions, ReadTexts
 from siamese.model.detector import DuplicateDetector, judged

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -23,12 +24,6 @@ from siamese.cli.arguments import (
     option,
 )
 from siamese.cli.effects import refuse_flags
-from siamese.cli.kept_apart import (
-    PAIR_COLUMNS,
-    about_kept_apart,
-    kept_apart_rows,
-    pair_rows,
-)
 from siamese.cli.output import (
     Facts,
     Result,
@@ -38,39 +33,35 @@ from siamese.cli.output import (
     table_result,
     threshold_facts,
 )
-from siamese.cli.reading import opened
+from siamese.cli.pairs import differences_table, not_answered, pair_table
+from siamese.cli.reading import Source, opened
 from siamese.encoders.protocol import unknown_rows
 from siamese.errors import DataError
 from siamese.groups.grouping import (
     CUTS,
-    GROUP_COLUMNS,
+    Grouping,
     Snapshot,
     below_threshold,
+    group_labels,
+    grouped,
+    refused_pairs,
+)
+from siamese.groups.table import (
+    GROUP_COLUMNS,
+    Row,
     group_columns,
     group_rows,
+    pair_rows,
 )
-from siamese.groups.linkage import strongest_pairs
-from siamese.groups.local import local_means, ranking_weight, scaled
-from siamese.groups.within import (
-    Key,
-    Part,
-    grouped_within,
-    keys_of,
-    rows_by_key,
-    together,
-)
+from siamese.groups.within import Key, Part, grouped_within, keys_of, together
 from siamese.index.list_pairs import ListPairs
-from siamese.model.decision import Questions
-from siamese.nn.nearest import EQUAL, cosines_with, in_blocks
+from siamese.reading.clusters import answer_key, check_answers
+from siamese.reading.pairs import QuestionPairs
 from siamese.system.arguments import counted
-
-if TYPE_CHECKING:
-    from siamese.index import QuestionIndex
-    from siamese.model.detector import DuplicateDetector
+from siamese.text.values import json_value
 
 WIDTH = 70  # characters of a question that are shown
 SHOWN = 10  # pairs outside the groups that are printed; --json has more
-MOST_PAIRS = 500_000  # that are written; more would take minutes
 MOST_BELOW = 50  # pairs outside the groups of all parts
 NAMED = 3  # questions without a known word that a note names
 KEEP_HELP = "the question to keep: central, first, longest, COLUMN=min or COLUMN=max [default: central]"
@@ -123,222 +114,78 @@ def duplicates(options: Duplicates) -> Result:
     with opened(path, options, options.language) as source:
         note_each(source.notes())
         note(*source.about_threshold(options.threshold))
-        if source.questions is not None:
-            source.questions = source.questions.with_rows()
-        index = source.index()
-        answers = shared.answers_file(path)
-        if is_list and os.path.isfile(answers):
-            _take_answers(index, answers, options)
-        if options.differences:
-            return _differences_table(index, options, source.delimiter)
+        if not (options.pairs or options.differences):
+            return _group_table(source, options)
+        shot, answers = _compared(source, options)
+        keys = _keys(source, shot, options)
         if options.pairs:
-            return _pair_table(index, options, source.delimiter)
-        return _group_table(index, options, source.delimiter)
+            return pair_table(shot, keys, options, source.delimiter)
+        return differences_table(shot, answers, keys, options, source.delimiter)
 
 
-def _take_answers(index: QuestionIndex, path: str, options: Duplicates) -> None:
-    """Lets the answers beside a list bind its groups, and fit how they are made."""
+def _compared(
+    source: Source, options: Duplicates
+) -> tuple[Snapshot, QuestionPairs | None]:
+    """The questions with their vectors, and the answers that bind their groups, where there are any."""
+    if source.questions is None:
+        index = source.index()
+        return index.snapshot(), index.answers()
+    listed = source.questions.with_rows()
+    is_shown = sys.stderr.isatty()
+    shot = Snapshot.of(source.detector, listed, show_progress=is_shown)
+    answers = shared.answers_file(source.path)
+    return _bound(shot, answers, options) if os.path.isfile(answers) else (shot, None)
+
+
+def _bound(
+    shot: Snapshot, path: str, options: Duplicates
+) -> tuple[Snapshot, QuestionPairs]:
+    """A list and the answers beside it, to which its threshold is fitted."""
     answers = answers_of(path, reading.row_options(options.read))
     note(f"{path}: {counted(len(answers), 'answer')} of yours, which bind the groups.")
+    known = set(shot.questions.folded)
+    keys = map(answer_key, answers.question1, answers.question2)
+    own = answers.select([at for at, key in enumerate(keys) if known.issuperset(key)])
     with naming(path):
-        bound = index.add_answers(answers)
-    others = len(answers) - bound
+        check_answers(own)
+    others = len(answers) - len(own)
     if others:
         note(f"{others:,} of them {'is' if others == 1 else 'are'} of other questions.")
-    if options.threshold is not None or not len(answers):
-        return
-    similar = ListPairs.of_list(index.snapshot())
-    try:
-        index.set_threshold(similar.fitted(index.detector, answers, resamples=0))
-    except DataError as error:
-        note(f"{error} The threshold stays {index.detector.threshold:.3f}.")
+    if options.threshold is None and len(answers):
+        try:
+            fit = ListPairs.of_list(shot).fitted(shot.detector, answers, resamples=0)
+            detector = shot.detector.with_threshold(json_value(fit))
+            shot = shot._replace(detector=detector)
+        except DataError as error:
+            note(f"{error} The threshold stays {shot.detector.threshold:.3f}.")
+    return shot, own
 
 
-# ---- Pairs ----
-
-
-@dataclass
-class FoundPairs:
-    """Pairs of rows above a threshold, at most `MOST_PAIRS`."""
-
-    first: np.ndarray  # int64 [n]
-    second: np.ndarray  # int64 [n]
-    cosines: np.ndarray  # float32 [n]
-    scores: np.ndarray  # float [n]: what puts them in order
-    score: str | None  # the name of the scores; None: they are the cosines
-    threshold: float
-    weight: float  # of local scaling in their order
-    count: int  # of all pairs above the threshold
-
-
-# What puts a row of the table in its place: the score and both places in the list.
-ScoredRow = tuple[float, int, int, dict[str, Any]]
-
-
-def _pair_table(index: QuestionIndex, options: Duplicates, delimiter: str) -> Result:
-    """All pairs above a threshold, the most similar first."""
-    shot = index.snapshot()
-    entries = shot.entries
-    detector = shot.detector
-    parts = rows_by_key(_keys(index, shot, options)).values()
-    found_in = []
-    scored: list[ScoredRow] = []
-    for part in parts or [np.zeros(0, np.int64)]:
-        found, own = _pairs_among(shot, part, options)
-        found_in.append(found)
-        scored += own
-    scored.sort(key=lambda own: (-own[0], *own[1:3]))
-    rows = [row for *_, row in scored]
-    facts = threshold_facts(detector, options.threshold)
-    facts |= {
-        "threshold": found_in[0].threshold,
-        "questions": len(entries),
-        "pairs": len(rows),
-        "measure": detector.decision.measure,
-        "weight": max(found.weight for found in found_in),
-    }
-    columns = [*PAIR_COLUMNS]
-    columns += sorted({found.score for found in found_in if found.score})
-    return table_result(options.table, rows, columns, facts, delimiter=delimiter)
-
-
-def _pairs_among(
-    shot: Snapshot, rows: np.ndarray, options: Duplicates
-) -> tuple[FoundPairs, list[ScoredRow]]:
-    """The pairs above the threshold among some questions of a list, as rows of the table."""
-    found = _found_pairs(shot.detector, shot.questions.rows(rows), options)
-    shown = len(found.first)
-    if shown < found.count:
-        note(
-            f"There are too many pairs: only the {shown:,} most similar are looked at."
-        )
-    pairs = rows[np.stack([found.first, found.second], axis=1)]
-    scores = found.scores.round(6)
-    scored: list[ScoredRow] = []
-    for at, (ends, row) in enumerate(zip(pairs.tolist(), pair_rows(shot, pairs))):
-        if found.score:
-            row[found.score] = float(found.scores[at])
-        scored.append((float(scores[at]), *ends, row))
-    return found, scored
-
-
-def _ranking(
-    detector: DuplicateDetector, vectors: np.ndarray, options: Duplicates
-) -> tuple[float, float, np.ndarray | None]:
-    """The threshold, the weight of local scaling, and what it takes off the cosines of each row."""
-    weight = ranking_weight(detector, vectors)
-    if options.threshold is not None:
-        return options.threshold, weight, None
-    if not detector.list_cut[1]:
-        return detector.threshold, weight, None
-    # Answers have fitted a threshold on the scaled cosines.
-    return detector.list_cut[0], weight, local_means(vectors) * np.float32(weight / 2)
-
-
-def _found_pairs(
-    detector: DuplicateDetector, questions: Questions, options: Duplicates
-) -> FoundPairs:
-    """The pairs above the threshold, in the order of local scaling."""
-    vectors = questions.vectors
-    threshold, weight, shifts = _ranking(detector, vectors, options)
-    cut = min(threshold, EQUAL)
-    decision = detector.decision
-    rule = decision.rule(cut, questions)
-
-    def scores_of(i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        return decision.scores(questions.rows(i), questions.rows(j))
-
-    allowed = None
-    if rule.penalties or rule.joins:
-        allowed = lambda i, j: scores_of(i, j) > cut  # noqa: E731
-    first, second, cosines, _ = strongest_pairs(
-        vectors, rule.threshold, allowed, shifts
-    )
-
-    ranked_by = cosines
-    if shifts is not None:
-        cosines = in_blocks(
-            lambda i, j: cosines_with(vectors[i], vectors[j]), first, second
-        )
-    elif weight:
-        ends = np.stack([first, second], axis=1)
-        ranked_by = scaled(vectors, ends, cosines, weight)
-    best = np.argsort(-ranked_by.round(6), kind="stable")[:MOST_PAIRS]
-    count = len(cosines)
-    first = first[best]
-    second = second[best]
-    scores = ranked_by[best]
-    name = "adjusted" if weight else None
-    if decision.measure == "probability":
-        name = "probability"
-        scores = in_blocks(scores_of, first, second)
-    return FoundPairs(
-        first, second, cosines[best], scores, name, threshold, weight, count
-    )
-
-
-def _differences_table(
-    index: QuestionIndex, options: Duplicates, delimiter: str
-) -> Result:
-    """The pairs above the threshold that the near-miss check keeps apart, the most similar first."""
-    shot = index.snapshot()
-    if shot.detector.check is None:
-        target = "differences without a check"
-        refuse_flags("duplicates", target, options, options.model or options.index)
-    keys = _keys(index, shot, options)
-    rows = kept_apart_rows(shot, index.answers(), options.threshold, keys)
-    facts = threshold_facts(shot.detector, options.threshold)
-    if options.threshold is None:
-        facts["threshold"], facts["weight"] = shot.detector.list_cut
-    facts |= {"questions": len(shot.entries), "pairs": len(rows)}
-    facts["measure"] = shot.detector.decision.measure
-    return table_result(options.table, rows, PAIR_COLUMNS, facts, delimiter=delimiter)
-
-
-def _keys(index: QuestionIndex, shot: Snapshot, options: Duplicates) -> list[Key]:
+def _keys(source: Source, shot: Snapshot, options: Duplicates) -> list[Key]:
     """The values of the columns within which each question is compared."""
-    main = index.facts.reading.get("language")
-    return keys_of(shot.entries, options.within or (), main)
+    return keys_of(shot.entries, options.within or (), source.main_language)
 
 
 # ---- Groups ----
 
 
-def _group_table(index: QuestionIndex, options: Duplicates, delimiter: str) -> Result:
-    """The groups of an index, what they are, and where their threshold is a default what lies below."""
-    if options.within:
-        whole = index.snapshot()
-        keys = _keys(index, whole, options)
-        parts = grouped_within(whole, index.answers(), keys, options.threshold)
-        shot = together(whole, parts)
-    else:
-        if index.facts.groups_are_of_another_check:
-            note("The groups are made again: another near-miss check had made them.")
-        shot = index.grouped(options.threshold, regroup=options.regroup)
-        parts = [Part(np.arange(len(shot.entries)), shot)]
-    rows = list(group_rows(shot, options.keep or "central"))
+def _group_table(source: Source, options: Duplicates) -> Result:
+    """The table of the groups, with what there is to say of them."""
+    parts, shot, answers = _groups(source, options)
+    rows = group_rows(shot, options.keep or "central")
     note(*_unknown_line(shot))
-    facts = threshold_facts(shot.detector, options.threshold)
-    now, weight_now = shot.detector.list_cut
-    is_older = (shot.threshold, shot.weight) != (now, weight_now)
-    if options.threshold is None and is_older:
+    facts = _facts(shot, options)
+    if facts["threshold_from"] == "groups":
+        now = shot.detector.list_cut[0]
         note(
             f"These groups were made with the threshold {shot.threshold:.3f}; the model's is {now:.3f} "
             "now: --regroup makes them again."
         )
-        facts["threshold_from"] = "groups"
-    sizes = [len(group) for group in shot.groups]
-    facts |= {
-        "threshold": shot.threshold,
-        "weight": shot.weight,
-        "questions": len(shot.entries),
-        "groups": len(sizes),
-        "questions_in_groups": sum(sizes),
-        "largest": max(sizes, default=0),
-    }
-    lines, counts = about_kept_apart(shot, index.answers())
-    facts |= counts
-    summary = "\n".join([_summary(shot, facts), *lines])
+    summary = _summary(shot, facts)
+    if shot.detector.check is not None:
+        count = _count_kept_apart(shot, answers)
+        facts["kept_apart"] = count
+        summary = f"{summary}\n{_about_kept_apart(count)}"
     after = ""
     if facts["threshold_from"] == "default":
         after, found = _below(parts, options)
@@ -352,8 +199,46 @@ def _group_table(index: QuestionIndex, options: Duplicates, delimiter: str) -> R
         facts,
         summary=summary,
         after=after,
-        delimiter=delimiter,
+        delimiter=source.delimiter,
     )
+
+
+def _groups(
+    source: Source, options: Duplicates
+) -> tuple[list[Part], Snapshot, QuestionPairs | None]:
+    """What is grouped alone, all of it together with its groups, and the answers that bind these."""
+    if options.within:
+        whole, answers = _compared(source, options)
+        keys = _keys(source, whole, options)
+        parts = grouped_within(whole, answers, keys, options.threshold)
+        return parts, together(whole, parts), answers
+    if source.questions is None:
+        index = source.index()
+        if index.facts.groups_are_of_another_check:
+            note("The groups are made again: another near-miss check had made them.")
+        shot = index.grouped(options.threshold, regroup=options.regroup)
+        answers = index.answers()
+    else:
+        whole, answers = _compared(source, options)
+        shot = grouped(whole, options.threshold, answers)
+    return [Part(np.arange(len(shot.entries)), shot)], shot, answers
+
+
+def _facts(shot: Snapshot, options: Duplicates) -> Facts:
+    """The threshold of the groups, where it comes from, and how many there are."""
+    facts = threshold_facts(shot.detector, options.threshold)
+    is_older = (shot.threshold, shot.weight) != shot.detector.list_cut
+    if options.threshold is None and is_older:
+        facts["threshold_from"] = "groups"
+    sizes = [len(group) for group in shot.groups]
+    return facts | {
+        "threshold": shot.threshold,
+        "weight": shot.weight,
+        "questions": len(shot.entries),
+        "groups": len(sizes),
+        "questions_in_groups": sum(sizes),
+        "largest": max(sizes, default=0),
+    }
 
 
 def _unknown_line(shot: Snapshot) -> list[str]:
@@ -383,13 +268,33 @@ def _summary(shot: Snapshot, facts: Facts) -> str:
     )
 
 
+def _count_kept_apart(shot: Snapshot, answers: QuestionPairs | None) -> int:
+    """How many pairs the check keeps apart in groups: they share none, and nobody answered."""
+    pairs = shot.refused
+    if pairs is None:
+        grouping = Grouping.of(shot.detector, shot.threshold, shot.vectors)
+        pairs = refused_pairs(shot.detector, shot.questions, grouping)
+    group_of = group_labels(shot.groups, len(shot.entries))
+    pairs = pairs[group_of[pairs[:, 0]] != group_of[pairs[:, 1]]]
+    return len(not_answered(shot, pairs, answers))
+
+
+def _about_kept_apart(count: int) -> str:
+    """A line on how many pairs are kept apart."""
+    were = "was" if count == 1 else "were"
+    line = (
+        f"{counted(count, 'pair')} above the threshold {were} kept apart as near misses"
+    )
+    return f"{line}; --differences lists them." if count else f"{line}."
+
+
 def _below(parts: Sequence[Part], options: Duplicates) -> tuple[str, Facts]:
     """What lies below a threshold without labels: the next pairs, counts, and the way to labels."""
     shots = [part.shot for part in parts]
     found = list(map(below_threshold, shots))
     above = sum((below.above for below in found), np.zeros(len(CUTS)))
     counts = {f"{CUTS[at]:g}": round(above[at]) for at in (40, 30, 20, 10, 0)}
-    scored: list[tuple[float, dict[str, Any]]] = []
+    scored: list[tuple[float, Row]] = []
     for shot, below in zip(shots, found):
         pairs = [pair[:2] for pair in below.pairs]
         shown = pair_rows(shot, np.array(pairs, np.int64).reshape(-1, 2))

@@ -345,6 +345,13 @@ class Source:
             )
         return self._index
 
+    @property
+    def main_language(self) -> str | None:
+        """The main language of the questions, where it was said."""
+        if self.questions is None:
+            return self.index().facts.reading.get("language")
+        return self.language
+
     def close(self) -> None:
         """Closes the index."""
         if self._index is not None:

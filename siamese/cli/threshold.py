@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
 
 from siamese.cli import arguments as shared
 from siamese.cli import reading
@@ -18,14 +21,13 @@ from siamese.cli.arguments import (
 )
 from siamese.cli.asking import ask_pairs
 from siamese.cli.effects import refuse_flags
-from siamese.cli.kept_apart import about_ignored
 from siamese.cli.output import Facts, Result, claim, note, note_each
 from siamese.cli.reading import labelled_pairs, opened, too_long
 from siamese.encoders import is_encoder_name
 from siamese.errors import ArgumentError, DataError
 from siamese.index.asking import ENOUGH
 from siamese.index.list_pairs import ListPairs
-from siamese.model.detector import DuplicateDetector
+from siamese.model.detector import DuplicateDetector, border_of
 from siamese.model.file import model_path
 from siamese.reading.clusters import answer_key
 from siamese.reading.pairs import QuestionPairs
@@ -41,6 +43,7 @@ ANSWERS_HELP = (
     "LIST.answers.csv]"
 )
 MANY = 20  # labels of which few are duplicates where most similar pairs differ
+LEAST_SAME = 3  # answers of yes to refused pairs of a kind, before the command says so
 NEAR_MISSES = (
     "Most pairs that look alike here differ (near misses), and one threshold separates them badly: "
     "compare titles alone (--column), or answer more."
@@ -142,7 +145,7 @@ def _of_index(options: Threshold) -> Result:
         assert pairs is not None
         labels = Labels(pairs, facts, bind=True)
         note(*_too_long(source.detector, pairs))
-        note(*about_ignored(source.detector, pairs))
+        note(*_about_ignored(source.detector, pairs))
         if labels.are_few:
             return _too_few(labels, source.detector, options)
         fit = _fit(labels, options, source.detector, similar)
@@ -173,7 +176,7 @@ def _of_list(options: Threshold) -> Result:
             pairs = _read(path, options, source)
         labels = Labels(pairs, facts, bind=is_beside)
         note(*_too_long(detector, pairs))
-        note(*about_ignored(detector, pairs))
+        note(*_about_ignored(detector, pairs))
         if labels.are_few:
             return _too_few(labels, detector, options)
         fit = _fit(labels, options, detector, similar)
@@ -206,7 +209,7 @@ def _of_model(options: Threshold) -> Result:
     pairs = _read(options.answers, options)
     labels = Labels(pairs, facts)
     note(*_too_long(detector, pairs))
-    note(*about_ignored(detector, pairs))
+    note(*_about_ignored(detector, pairs))
     if labels.are_few:
         return _too_few(labels, detector, options)
     fit = _fit(labels, options, detector)
@@ -397,3 +400,26 @@ def _way_on(pairs: QuestionPairs, options: Threshold) -> str:
         f'  siamese search {same} "..."    (those of a new one)\n'
         f"  siamese duplicates {same} --pairs --threshold 0.5    (pairs, the most similar first)"
     )
+
+
+def _about_ignored(detector: DuplicateDetector, answers: QuestionPairs) -> list[str]:
+    """A line for each kind of difference for which most refused pairs were answered "the same"."""
+    check = detector.check
+    if check is None or not len(answers):
+        return []
+    sides = detector.pairs(answers.question1, answers.question2)
+    cut = border_of(detector)
+    without = detector.with_check(None).decision
+    refused = without.scores(*sides) > cut
+    refused &= detector.decision.scores(*sides) <= cut
+    said: dict[str, list[bool]] = {}
+    for at in np.flatnonzero(refused).tolist():
+        texts = [side.texts[at] for side in sides]
+        for kind in {reason.kind for reason in check.reasons(*texts)}:
+            said.setdefault(kind, []).append(bool(answers.is_duplicate[at]))
+    return [
+        f"You answered yes to {sum(own)} of the {len(own)} pairs that were refused for a {kind}: "
+        f"with --ignore {quote(kind)} it does not count."
+        for kind, own in sorted(said.items())
+        if sum(own) >= LEAST_SAME and 2 * sum(own) > len(own)
+    ]

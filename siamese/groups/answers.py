@@ -89,6 +89,22 @@ def new_answers(earlier: QuestionPairs, pairs: QuestionPairs) -> list[Answer]:
     ]
 
 
+def answered_places(
+    folded: Sequence[str], answers: QuestionPairs
+) -> tuple[np.ndarray, np.ndarray]:
+    """`bound_places` of a list by its folded texts; an answer about another text is left out."""
+    known = set(folded)
+    keys = map(answer_key, answers.question1, answers.question2)
+    own = [
+        (*key, is_duplicate)
+        for key, is_duplicate in zip(keys, answers.is_duplicate.tolist())
+        if known.issuperset(key)
+    ]
+    answered = {text for *key, _ in own for text in key}
+    places = ((text, at) for at, text in enumerate(folded) if text in answered)
+    return bound_places(places, own)
+
+
 def bound_places(
     texts: Iterable[tuple[str, int]], answers: Iterable[Answer]
 ) -> tuple[np.ndarray, np.ndarray]:

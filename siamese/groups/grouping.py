@@ -1,30 +1,27 @@
-"""Duplicate groups in a whole list, and which of them new questions belong to."""
+"""Duplicate groups in a whole list, the pairs that are kept apart, and what lies below the threshold."""
 
 from __future__ import annotations
 
-import contextlib
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from siamese.encoders.protocol import unknown_rows
-from siamese.errors import ArgumentError, DataError
+from siamese.encoders.protocol import unknown_rows, valid_unicode
+from siamese.errors import ArgumentError
+from siamese.groups.answers import answered_places
 from siamese.groups.linkage import average_linkage, strongest_pairs
 from siamese.groups.local import local_means, ranking_weight, scaled
-from siamese.groups.refused import Recorded, refused_pairs
 from siamese.model.decision import Questions, Rule
-from siamese.model.detector import differences_between
-from siamese.nn.nearest import EQUAL, TEXT_PAIRS, cosines_with, in_blocks
+from siamese.model.detector import DuplicateDetector, encoded
+from siamese.nn.nearest import EQUAL, TEXT_PAIRS, in_blocks
 from siamese.reading.clusters import connected_groups, first_places
 from siamese.system.arguments import as_number
-from siamese.text.columns import columns_called, shown_names
-from siamese.text.values import id_text
+from siamese.text.cleaning import folded
 
 if TYPE_CHECKING:
-    from siamese.model.detector import DuplicateDetector
+    from siamese.reading.pairs import QuestionPairs
+    from siamese.reading.questions import QuestionList
 
 SAMPLE = 2048  # questions that are compared with all others, to count pairs
 CUTS = np.arange(50, 100) / 100  # cosines above which pairs are counted
@@ -32,92 +29,11 @@ SPARE = 20  # times as many pairs as asked are looked at, since one question is 
 ROUNDING = 1e-6  # of a cosine: the vectors of one text, encoded twice, differ by less
 
 
-# The columns of `group_rows`.
-GROUP_COLUMNS = (
-    "group",
-    "keep",
-    "similarity",
-    "difference",
-    "same_text",
-    "id",
-    "question",
-)
-AT_ONCE = 1000  # rows of groups that are compared word by word at once
-
-
 class Member(NamedTuple):
     """A question in a group of duplicates, of which the first is central: nearest to the group's mean."""
 
     row: int  # its place in the list
     similarity: float  # cosine with the central question
-
-
-def duplicate_groups(
-    vectors: Any, threshold: float | None = None
-) -> list[list[Member]]:
-    """Groups of duplicate questions in a whole list, by average linkage (`siamese.groups.linkage`).
-
-    Args:
-      vectors: float32 [n, d], of length 1; or a `QuestionIndex`, whose method `grouped` makes them.
-      threshold: groups are joined where their mean cosine is above it; needed for vectors.
-
-    Returns:
-      The groups of two and more, the largest first (of equal size, the one that starts first); in a
-      group the central question first, then by falling similarity to it. ArgumentError for other vectors
-      or a threshold outside -1 to 1.
-
-    Example:
-      >>> vectors = np.array([[1, 0], [0, 1], [0.8, 0.6], [0.6, 0.8]], np.float32)
-      >>> [[member.row for member in group] for group in duplicate_groups(vectors, 0.95)]
-      [[2, 3]]
-    """
-    if hasattr(vectors, "grouped"):
-        return vectors.grouped(threshold).groups
-    threshold = as_number(threshold, "threshold", -1, 1)
-    try:
-        vectors = np.asarray(vectors, np.float32).reshape(
-            len(vectors), -1 if len(vectors) else 0
-        )
-        squares = np.vecdot(vectors, vectors)
-    except (TypeError, ValueError):  # such as texts
-        squares = np.array(np.nan)
-    if not ((squares == 0) | (abs(squares - 1) < 0.01)).all():
-        what = "vectors of length 1, [n, d], or a QuestionIndex"
-        raise ArgumentError(f"duplicate_groups takes {what}, not {vectors!r:.40}.")
-    return groups_of(vectors, average_linkage(vectors, min(threshold, EQUAL)))
-
-
-def linked_labels(
-    questions: Questions,
-    texts: Sequence[str],
-    detector: DuplicateDetector,
-    grouping: Grouping,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Groups by `average_linkage`, int64 labels [n], and the pairs that the near-miss check kept apart.
-
-    Equal texts are together, unknown ones left alone. For the pairs see
-    `siamese.groups.refused.refused_pairs`.
-    """
-    vectors = questions.vectors
-    labels = np.arange(len(vectors))
-    shifts = grouping.shifts
-    known = np.flatnonzero(~unknown_rows(detector.encoder, questions.texts, vectors))
-    rule = grouping.rule(detector, questions).of_rows(known)
-    recorded = Recorded(rule.penalties) if rule.penalties else None
-    linked = average_linkage(
-        vectors if len(known) == len(vectors) else vectors[known],
-        rule.threshold,
-        penalties=recorded,
-        joins=rule.joins,
-        together=first_places(texts, str)[known],
-        shifts=None if shifts is None else shifts[known],
-    )
-    labels[known] = linked + len(vectors)
-    if recorded is None:
-        return labels, np.zeros((0, 2), np.int64)
-    i, j = recorded.pairs()
-    looked_at = known[i], known[j]
-    return labels, refused_pairs(detector, questions, grouping, looked_at)
 
 
 class Grouping(NamedTuple):
@@ -171,7 +87,7 @@ def check_of(detector: DuplicateDetector) -> str:
 
 
 class Snapshot(NamedTuple):
-    """An index at one moment; the last three are of `QuestionIndex.grouped`."""
+    """A list at one moment, encoded; what follows the detector tells its groups, see `grouped`."""
 
     entries: list[dict[str, Any]]  # id, question and columns of each question
     questions: Questions  # as a decision is given them
@@ -183,10 +99,183 @@ class Snapshot(NamedTuple):
     # were made; None where they were made before.
     refused: np.ndarray | None = None
 
+    @classmethod
+    def of(
+        cls,
+        detector: DuplicateDetector,
+        read: QuestionList,
+        *,
+        show_progress: bool = False,
+    ) -> Snapshot:
+        """A list as it was read, encoded; DataError for a question without words."""
+        columns = read.columns or [{}] * len(read.ids)
+        questions = list(map(valid_unicode, read.questions))
+        entries = [
+            {"id": own, "question": text, "columns": others}
+            for own, text, others in zip(read.ids, questions, columns)
+        ]
+        compared = list(map(valid_unicode, read.compared))
+        places = range(len(compared))
+        prepared = encoded(detector, compared, places, show_progress=show_progress)
+        prepared = prepared._replace(folded=list(map(folded, questions)))
+        return cls(entries, prepared, detector)
+
     @property
     def vectors(self) -> np.ndarray:
         """The questions' vectors, float32 [questions, d]."""
         return self.questions.vectors
+
+
+def duplicate_groups(
+    vectors: Any, threshold: float | None = None
+) -> list[list[Member]]:
+    """Groups of duplicate questions in a whole list, by average linkage (`siamese.groups.linkage`).
+
+    Args:
+      vectors: float32 [n, d], of length 1; or a `QuestionIndex`, whose method `grouped` makes them.
+      threshold: groups are joined where their mean cosine is above it; needed for vectors.
+
+    Returns:
+      The groups of two and more, the largest first (of equal size, the one that starts first); in a
+      group the central question first, then by falling similarity to it. ArgumentError for other vectors
+      or a threshold outside -1 to 1.
+
+    Example:
+      >>> vectors = np.array([[1, 0], [0, 1], [0.8, 0.6], [0.6, 0.8]], np.float32)
+      >>> [[member.row for member in group] for group in duplicate_groups(vectors, 0.95)]
+      [[2, 3]]
+    """
+    if hasattr(vectors, "grouped"):
+        return vectors.grouped(threshold).groups
+    threshold = as_number(threshold, "threshold", -1, 1)
+    try:
+        vectors = np.asarray(vectors, np.float32).reshape(
+            len(vectors), -1 if len(vectors) else 0
+        )
+        squares = np.vecdot(vectors, vectors)
+    except (TypeError, ValueError):  # such as texts
+        squares = np.array(np.nan)
+    if not ((squares == 0) | (abs(squares - 1) < 0.01)).all():
+        what = "vectors of length 1, [n, d], or a QuestionIndex"
+        raise ArgumentError(f"duplicate_groups takes {what}, not {vectors!r:.40}.")
+    return groups_of(vectors, average_linkage(vectors, min(threshold, EQUAL)))
+
+
+def grouped(
+    shot: Snapshot,
+    threshold: float | None = None,
+    answers: QuestionPairs | None = None,
+) -> Snapshot:
+    """A list with its groups, as `QuestionIndex.grouped` makes them.
+
+    They are made by a threshold, or where it is None as the detector makes groups of a
+    list. Answers to pairs of its questions bind them.
+    """
+    detector = shot.detector
+    questions = shot.questions
+    vectors = questions.vectors
+    grouping = Grouping.of(detector, threshold, vectors)
+    texts = [entry["question"] for entry in shot.entries]
+    labels, refused = linked_labels(questions, texts, detector, grouping)
+    if answers is not None and len(answers):
+        same, different = answered_places(questions.folded, answers)
+        rule = grouping.rule(detector, questions)
+        labels = bound_labels(vectors, labels, same, different, rule, grouping.shifts)
+    return shot._replace(
+        groups=groups_of(vectors, labels),
+        threshold=grouping.threshold,
+        weight=grouping.weight,
+        refused=refused,
+    )
+
+
+def linked_labels(
+    questions: Questions,
+    texts: Sequence[str],
+    detector: DuplicateDetector,
+    grouping: Grouping,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Groups by `average_linkage`, int64 labels [n], and the pairs that the near-miss check kept apart.
+
+    Equal texts are together, unknown ones left alone. For the pairs see
+    `refused_pairs`.
+    """
+    vectors = questions.vectors
+    known = np.flatnonzero(~unknown_rows(detector.encoder, questions.texts, vectors))
+    rule = grouping.rule(detector, questions).of_rows(known)
+    penalties = rule.penalties
+    shifts = grouping.shifts
+    no_rows = np.zeros(0, np.int64)
+    with_penalty = [(no_rows, no_rows)]  # pairs of rows
+
+    def remembered(i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        assert penalties is not None  # It is not called without them.
+        values = penalties(i, j)
+        with_penalty.append((known[i[values > 0]], known[j[values > 0]]))
+        return values
+
+    labels = np.arange(len(vectors))
+    labels[known] = len(vectors) + average_linkage(
+        vectors if len(known) == len(vectors) else vectors[known],
+        rule.threshold,
+        penalties=remembered if penalties else None,
+        joins=rule.joins,
+        together=first_places(texts, str)[known],
+        shifts=None if shifts is None else shifts[known],
+    )
+    i, j = map(np.concatenate, zip(*with_penalty))
+    return labels, refused_pairs(detector, questions, grouping, (i, j))
+
+
+def are_refused(
+    detector: DuplicateDetector,
+    questions: Questions,
+    grouping: Grouping,
+    i: np.ndarray,
+    j: np.ndarray,
+) -> np.ndarray:
+    """Of pairs of rows, int64 [m] each, which ones the check alone keeps below the threshold: bool [m]."""
+    cut = min(grouping.threshold, EQUAL)
+    shifts = grouping.shifts
+    without = detector.with_check(None).decision
+
+    def refused(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        sides = questions.rows(a), questions.rows(b)
+        cuts = cut if shifts is None else cut + shifts[a] + shifts[b]
+        is_refused = without.scores(*sides) > cuts
+        rows = np.flatnonzero(is_refused)
+        scores = detector.decision.scores(*(side.rows(rows) for side in sides))
+        each = np.broadcast_to(np.asarray(cuts, scores.dtype), len(a))
+        is_refused[rows] = scores <= each[rows]
+        return is_refused
+
+    return in_blocks(refused, i, j)
+
+
+def refused_pairs(
+    detector: DuplicateDetector,
+    questions: Questions,
+    grouping: Grouping,
+    candidates: tuple[np.ndarray, np.ndarray] | None = None,
+) -> np.ndarray:
+    """The pairs that the check alone keeps below a threshold, rows int64 [m, 2], rising.
+
+    Of texts that are equal but for case, blanks and quotes the first stands for all.
+    `candidates` are pairs of rows that hold all of them; all pairs of the list are
+    compared where None.
+    """
+    if detector.check is None:
+        return np.zeros((0, 2), np.int64)
+    if candidates is None:
+        rule = grouping.rule(detector, questions)
+        candidates = strongest_pairs(
+            questions.vectors, rule.threshold, None, grouping.shifts
+        )[:2]
+    first = first_places(questions.folded, str)
+    i, j = (first[side] for side in candidates)
+    pairs = np.stack([np.minimum(i, j), np.maximum(i, j)], axis=1)
+    pairs = np.unique(pairs[i != j], axis=0)
+    return pairs[are_refused(detector, questions, grouping, *pairs.T)]
 
 
 def groups_of(vectors: np.ndarray, labels: np.ndarray) -> list[list[Member]]:
@@ -258,232 +347,10 @@ def group_labels(groups: Sequence[Sequence[Member]], count: int) -> np.ndarray:
     return labels
 
 
-def join_groups(
-    vectors: np.ndarray,
-    labels: np.ndarray,
-    new: np.ndarray,
-    own: np.ndarray,
-    rule: Rule,
-    shifts: np.ndarray | None = None,
-) -> np.ndarray:
-    """The group of each new question: that with the largest mean cosine above a threshold, or its own.
-
-    Old questions have int64 labels [n]; new ones, [m], join one after the other, and
-    may join each other. `own`, int64 [m], is the label of each where it joins none.
-    `rule` is that of the old questions and then the new ones, and so are `shifts`,
-    float32 [n + m], those of `average_linkage`.
-    """
-    vectors = np.concatenate([vectors, new])
-    labels = np.append(labels, own)
-    shifts = np.zeros(len(labels), np.float32) if shifts is None else shifts
-    for at in range(len(labels) - len(own), len(labels)):
-        vector = vectors[at]
-        best = rule.threshold
-        near = np.flatnonzero(
-            vectors[:at] @ vector - shifts[:at] - shifts[at] > rule.threshold
-        )
-        penalties = np.zeros(len(near), np.float32)
-        if rule.penalties is not None:
-            penalties = rule.penalties(near, np.full(len(near), at))
-        for label in np.unique(labels[near]):
-            members = labels[:at] == label
-            mean = vectors[:at][members].mean(axis=0)
-            cosine = mean @ vector - shifts[:at][members].mean() - shifts[at]
-            largest = penalties[labels[near] == label].max()
-            score = cosine - largest
-            may_join = rule.joins is None or rule.joins(
-                mean[None], vector[None], largest[None]
-            )
-            if score > best and may_join:
-                best = score
-                labels[at] = label
-    return labels[len(labels) - len(own) :]
-
-
 def first_of_groups(labels: np.ndarray) -> np.ndarray:
     """Labels by which each question has the place of the first one of its group, int64 [n]."""
     _, first, group = np.unique(labels, return_index=True, return_inverse=True)
     return first[group]
-
-
-def labels_of_new(
-    vectors: np.ndarray,
-    n: int,
-    groups_with: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
-    rule: Rule,
-    is_known: Callable[[np.ndarray], np.ndarray],
-    shifts: np.ndarray | None = None,
-) -> np.ndarray:
-    """The groups of the questions from place `n` on, which are new: int64 labels [len(vectors) - n].
-
-    A new question joins the group that fits best (`join_groups`), or has its own place
-    as its label. `rule` is that of all questions; `shifts`, float32 [len(vectors)], are
-    those of `average_linkage`.
-
-    Two functions know the questions. `groups_with` gives, for some of the former
-    places, all places of their groups, int64 [m], and the labels of these, int64 [m]: a
-    place of each one's group. `is_known` says of places whether the model knows a word
-    there, bool; other questions stay alone.
-    """
-    labels = np.arange(n, len(vectors))
-    new = labels[is_known(labels)]
-    is_similar = np.zeros(n, bool)
-    for start in range(0, len(new), 64):
-        some = new[start : start + 64]
-        cosines = vectors[:n] @ vectors[some].T
-        if shifts is not None:
-            cosines -= shifts[:n, None] + shifts[some]
-        is_similar |= (cosines > rule.threshold).any(axis=1)
-    near = np.flatnonzero(is_similar)
-    old, firsts = groups_with(near[is_known(near)])
-    places = np.append(old, new)
-    own = None if shifts is None else shifts[places]
-    labels[new - n] = join_groups(
-        vectors[old], firsts, vectors[new], new, rule.of_rows(places), own
-    )
-    return labels
-
-
-def group_columns(entries: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """The other columns of an index's entries, and what `group_rows` calls them."""
-    return table_names(
-        GROUP_COLUMNS, (name for entry in entries for name in entry["columns"])
-    )
-
-
-def group_rows(shot: Snapshot, keep: str = "central") -> Iterator[dict[str, Any]]:
-    """Each member as a flat dict: group, keep, similarity, difference, same_text, id, question, columns.
-
-    `group` is the id of the group's first question, which stays when others are added.
-    Of each group one question is kept (`keep` is 1) and comes first; `similarity` is
-    the cosine with it, `difference` what the near-miss check took a penalty for, and
-    `same_text` is 1 where the texts are the same but for case, blanks and quotes.
-
-    `shot` is `QuestionIndex.grouped`. Kept is the 'central', the 'first' or the
-    'longest' question, or by 'COLUMN=min' or 'COLUMN=max' that with the least or
-    largest number or ISO date, of equal ones the first; an empty cell counts as last. A
-    DataError names a value that is neither, or a date among numbers.
-    """
-    rank = _ranks(
-        shot.entries, [member for group in shot.groups for member in group], keep
-    )
-    names = group_columns(shot.entries)
-    some: list[_Row] = []
-    for group in shot.groups:
-        some += _rows_of(shot, group, rank)
-        if len(some) >= AT_ONCE:
-            yield from _as_dicts(shot, some, names)
-            some = []
-    yield from _as_dicts(shot, some, names)
-
-
-class _Row(NamedTuple):
-    """A member of a group, by places in the list."""
-
-    row: int
-    kept: int  # the question of its group that is kept
-    first: int  # the first question of its group
-    similarity: float  # the cosine with the kept one
-
-
-def _rows_of(shot: Snapshot, group: list[Member], rank: dict[int, float]) -> list[_Row]:
-    """The members of a group, the one that is kept first, then by falling cosine with it."""
-    rows = sorted(member.row for member in group)
-    kept = min(rows, key=rank.__getitem__)
-    cosines = cosines_with(shot.vectors[rows], shot.vectors[kept]).tolist()
-    order = sorted(zip(rows, cosines), key=lambda pair: (pair[0] != kept, -pair[1]))
-    return [_Row(row, kept, rows[0], cosine) for row, cosine in order]
-
-
-def _as_dicts(
-    shot: Snapshot, rows: list[_Row], names: Mapping[str, str]
-) -> Iterator[dict[str, Any]]:
-    """Members of groups as `group_rows` has them."""
-    places = [np.array([row[at] for row in rows], np.int64) for at in (0, 1)]
-    sides = [shot.questions.rows(own) for own in places]
-    differences = differences_between(shot.detector, *sides)
-    for (row, kept, first, cosine), difference in zip(rows, differences):
-        entry = dict(shot.entries[row])
-        columns = entry.pop("columns")
-        texts = shot.questions.folded
-        own = {
-            "group": shot.entries[first]["id"],
-            "keep": int(row == kept),
-            "similarity": round(cosine, 6),
-            "difference": difference,
-            "same_text": int(texts[row] == texts[kept]),
-        }
-        yield {**own, **entry, **renamed(columns, names)}
-
-
-def _ranks(
-    entries: list[dict[str, Any]], members: list[Member], keep: str
-) -> dict[int, float]:
-    """A number for each row; of a group the question with the least is kept."""
-    rows = [member.row for member in members]
-    lengths = [-len(entries[row]["question"]) for row in rows]
-    # The first member of a group is central.
-    simple = {"central": range(len(rows)), "first": rows, "longest": lengths}
-    if keep in simple:
-        return dict(zip(rows, simple[keep]))
-    column, _, end = keep.rpartition("=")
-    if not column or end not in ("min", "max"):
-        raise ArgumentError(
-            f"keep is central, first, longest, COLUMN=min or =max, not {keep!r}."
-        )
-    names = list(
-        dict.fromkeys(["id", *(name for entry in entries for name in entry["columns"])])
-    )
-    if not (same := columns_called(column, names)):
-        raise ArgumentError(
-            f"There is no column {column!r}; the columns: {shown_names(names)}."
-        )
-    ranks = {}
-    kinds = set()
-    for row in rows:
-        value = {"id": entries[row]["id"], **entries[row]["columns"]}.get(same[0])
-        if not id_text(value):  # An empty cell is kept where all are empty.
-            ranks[row] = math.inf
-            continue
-        kind, number = _number_or_date(value)
-        kinds.add(kind)
-        if kinds not in ({"number"}, {"date"}):
-            raise DataError(
-                f"Question {entries[row]['id']}: {same[0]} is {value!r:.40}. To choose by it, all values "
-                "must be numbers, or all dates such as 2026-01-31."
-            )
-        ranks[row] = number if end == "min" else -number
-    return ranks
-
-
-def _number_or_date(value: Any) -> tuple[str, float]:
-    """'number' or 'date', and the number, or the seconds of an ISO date (UTC where it names no zone)."""
-    with contextlib.suppress(TypeError, ValueError, OverflowError):
-        number = float(value)
-        return "number" if math.isfinite(number) else "neither", number
-    with contextlib.suppress(ValueError):
-        date = datetime.fromisoformat(str(value))
-        return "date", (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
-    return "neither", 0
-
-
-def table_names(own: Iterable[str], names: Iterable[str]) -> dict[str, str]:
-    """What a table that has the columns `own` calls others: a taken name gets ``column_`` before it."""
-    names = dict.fromkeys(names)
-    taken = set(own)
-    result: dict[str, str] = {}
-    for name in names:
-        new = name
-        while new in taken or (new != name and new in names):
-            new = f"column_{new}"
-        taken.add(new)
-        result[name] = new
-    return result
-
-
-def renamed(columns: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """The values of columns by the names of `table_names`."""
-    return {names[name]: value for name, value in columns.items()}
 
 
 def pairs_above(vectors: np.ndarray) -> np.ndarray:

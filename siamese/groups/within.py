@@ -8,17 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from siamese.errors import ArgumentError
-from siamese.groups.answers import bound_places
-from siamese.groups.grouping import (
-    Grouping,
-    Member,
-    Snapshot,
-    bound_labels,
-    first_of_groups,
-    groups_of,
-    linked_labels,
-)
-from siamese.reading.clusters import answer_key
+from siamese.groups.grouping import Member, Snapshot, grouped
 from siamese.reading.pairs import QuestionPairs
 from siamese.text.columns import columns_called, shown_names
 from siamese.text.language import list_languages, text_languages
@@ -84,40 +74,16 @@ def rows_by_key(keys: Sequence[Key]) -> dict[Key, np.ndarray]:
 
 def grouped_within(
     shot: Snapshot,
-    answers: QuestionPairs,
+    answers: QuestionPairs | None,
     keys: Sequence[Key],
     threshold: float | None = None,
 ) -> list[Part]:
     """The groups of each part of a list, made as `QuestionIndex.grouped` makes those of a list."""
-    keyed = list(map(answer_key, answers.question1, answers.question2))
-    labelled = list(zip(keyed, answers.is_duplicate.tolist()))
     parts = []
     for rows in rows_by_key(keys).values():
         entries = [shot.entries[row] for row in rows.tolist()]
-        questions = shot.questions.rows(rows)
-        texts = [entry["question"] for entry in entries]
-        vectors = questions.vectors
-        grouping = Grouping.of(shot.detector, threshold, vectors)
-        labels, refused = linked_labels(questions, texts, shot.detector, grouping)
-
-        # The answers to two of these questions bind them.
-        own = list(questions.folded) if labelled else []
-        known = set(own)
-        bound = [(*key, same) for key, same in labelled if known.issuperset(key)]
-        answered = {text for *key, _ in bound for text in key}
-        places = ((text, at) for at, text in enumerate(own) if text in answered)
-        same, different = bound_places(places, bound)
-        labels = bound_labels(
-            vectors,
-            first_of_groups(labels),
-            same,
-            different,
-            grouping.rule(shot.detector, questions),
-            grouping.shifts,
-        )
-        groups = groups_of(vectors, labels)
-        made = groups, grouping.threshold, grouping.weight, refused
-        parts.append(Part(rows, Snapshot(entries, questions, shot.detector, *made)))
+        alone = Snapshot(entries, shot.questions.rows(rows), shot.detector)
+        parts.append(Part(rows, grouped(alone, threshold, answers)))
     return parts
 
 

@@ -15,10 +15,10 @@ import numpy as np
 from siamese.encoders.lstm import Lstm
 from siamese.groups.answers import AnswerChange, ChangedAnswers
 from siamese.groups.grouping import Snapshot
-from siamese.index.incoming import Incoming, as_compared, as_id, as_read, encoded
+from siamese.index.incoming import Incoming, as_compared, as_id, as_read
 from siamese.index.ranking import ENCODER_VECTOR_WEIGHT, MODES, VECTOR_WEIGHT, Hit
 from siamese.model.decision import Questions
-from siamese.model.detector import DuplicateDetector, judged
+from siamese.model.detector import DuplicateDetector, encoded, judged
 from siamese.model.near_misses import NearMissCheck
 from siamese.reading.pairs import QuestionPairs
 from siamese.system.arguments import as_number, counted, one_of, whole_number

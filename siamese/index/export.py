@@ -8,7 +8,7 @@ from typing import Any
 
 from siamese.encoders.protocol import valid_unicode
 from siamese.errors import ArgumentError
-from siamese.groups.grouping import table_names
+from siamese.groups.table import table_names
 from siamese.index import QuestionIndex
 from siamese.system.files import open_atomically
 

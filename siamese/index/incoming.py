@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from siamese.encoders.protocol import BaseEncoder, valid_unicode
+from siamese.encoders.protocol import valid_unicode
 from siamese.errors import ArgumentError, DataError
-from siamese.model.decision import Questions, ReadTexts
-from siamese.model.detector import DuplicateDetector, questions_of
+from siamese.model.decision import ReadTexts
+from siamese.model.detector import DuplicateDetector
 from siamese.system.arguments import counted
-from siamese.text.cleaning import has_words
 from siamese.text.repeated import Repeated
 from siamese.text.values import as_list, json_value, text_list
 from siamese.text.wrapping import plain_lines
@@ -110,31 +109,6 @@ def as_read(
     return ReadTexts(
         lambda text: encoder.read(repeated.without(plain_lines(text))), questions
     )
-
-
-def encoded(
-    detector: DuplicateDetector,
-    questions: list[str],
-    places: Sequence[int],
-    encoder: BaseEncoder | None = None,
-    **options: Any,
-) -> Questions:
-    """The questions at some places as they are read, and their vectors; DataError for one without words.
-
-    Vectors are made by `encoder` where that is not None: the detector's own, or one
-    that has its vectors.
-    """
-    some = [questions[at] for at in places]
-    prepared = questions_of(encoder or detector.encoder, some, **options)
-    for row in np.flatnonzero(~prepared.vectors.any(axis=1)).tolist():
-        read = prepared.texts[row]
-        # One of words that the model does not know stays, in no group.
-        if not has_words(read) or detector.encoder.knows(read):
-            raise DataError(
-                f"Question {places[row]} (from 0) has no words: {some[row][:40]!r}. "
-                "Leave it out."
-            )
-    return prepared
 
 
 # ---- Compared with those that are there ----

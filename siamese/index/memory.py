@@ -24,9 +24,9 @@ from siamese.groups.grouping import (
     bound_labels,
     first_of_groups,
     groups_of,
-    labels_of_new,
     linked_labels,
 )
+from siamese.groups.joining import labels_of_new
 from siamese.groups.local import local_means
 from siamese.index import Added, Asked, Found, ListFacts, QuestionIndex
 from siamese.index.incoming import (
@@ -35,7 +35,6 @@ from siamese.index.incoming import (
     Stored,
     as_compared,
     by_ids,
-    encoded,
     free_numbers,
     number_after,
     without_ids,
@@ -48,7 +47,7 @@ from siamese.index.ranking import (
 )
 from siamese.index.stems import UNSURE, asked_stems, stems_of
 from siamese.model.decision import Questions
-from siamese.model.detector import DuplicateDetector
+from siamese.model.detector import DuplicateDetector, encoded
 from siamese.reading.clusters import answer_key
 from siamese.reading.pairs import QuestionPairs
 from siamese.text.cleaning import folded

@@ -35,13 +35,13 @@ from siamese.index.file import (
     token_of,
     write_settings,
 )
-from siamese.index.incoming import Incoming, as_compared, as_read, encoded
+from siamese.index.incoming import Incoming, as_compared, as_read
 from siamese.index.ranking import ranked
 from siamese.index.rows import State
 from siamese.index.stems import UNSURE, asked_stems
 from siamese.model import file as model_file
 from siamese.model.decision import Questions
-from siamese.model.detector import DuplicateDetector
+from siamese.model.detector import DuplicateDetector, encoded
 from siamese.model.near_misses import NearMissCheck
 from siamese.reading.pairs import QuestionPairs
 from siamese.system.files import refuse_existing

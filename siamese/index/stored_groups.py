@@ -23,8 +23,8 @@ from siamese.groups.grouping import (
     bound_labels,
     check_of,
     groups_of,
-    labels_of_new,
 )
+from siamese.groups.joining import labels_of_new
 from siamese.groups.local import local_means
 from siamese.index.file import settings, write_settings
 from siamese.index.incoming import as_read

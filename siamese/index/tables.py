@@ -10,28 +10,22 @@ from typing import Any
 import numpy as np
 
 from siamese.errors import ArgumentError, MissingDependencyError
-from siamese.groups.grouping import (
+from siamese.groups.grouping import Member, Snapshot, grouped
+from siamese.groups.table import (
     GROUP_COLUMNS,
-    Member,
-    Snapshot,
     group_columns,
     group_rows,
     renamed,
     table_names,
 )
-from siamese.index import Hit, QuestionIndex
+from siamese.index import Hit
 from siamese.model.detector import DuplicateDetector
-from siamese.reading.questions import QuestionList, read_questions
+from siamese.reading.questions import read_questions
 from siamese.reading.tables import is_list
 from siamese.text.values import memory_columns
 
-# Columns that are no text.
-NUMBERS = {
-    "keep": np.int64,
-    "similarity": np.float64,
-    "same_text": np.int64,
-    "row": np.int64,
-}
+# How the columns of numbers are stored in a data frame; the others are objects.
+NUMBERS = {int: np.int64, float: np.float64}
 
 
 def find_duplicates(
@@ -76,16 +70,18 @@ def find_duplicates(
         column=None if column is None else str(column),
         id_column=None if id_column is None else str(id_column),
     )
-    shot = _grouped(read.with_rows(), threshold, model)
-    rows = list(group_rows(shot, keep))
+    if not isinstance(model, DuplicateDetector):
+        model = DuplicateDetector.load(model)
+    shot = grouped(Snapshot.of(model, read.with_rows()), threshold)
+    rows = group_rows(shot, keep)
     if isinstance(table, (str, os.PathLike)):
         return rows
 
     # The others are the table's own values: a date stays a date.
     others = group_columns(shot.entries)
-    own = [*GROUP_COLUMNS]
+    own = dict(GROUP_COLUMNS)
     if not read.has_column("row"):
-        own.append(others.pop("row"))
+        own[others.pop("row")] = int
     place_of = dict(zip(read.ids, read.rows))
     places = [place_of[row["id"]] for row in rows]
     if is_list(table):
@@ -94,25 +90,11 @@ def find_duplicates(
             {name: row[name] for name in own} | _renamed(given[place], others)
             for row, place in zip(rows, places)
         ]
-    columns = {name: _column(rows, name) for name in own}
+    columns = {
+        name: np.array([row[name] for row in rows], NUMBERS.get(kind, object))
+        for name, kind in own.items()
+    }
     return _of_its_kind(table, columns, places, others)
-
-
-def _grouped(
-    questions: QuestionList,
-    threshold: float | None,
-    model: DuplicateDetector | str | os.PathLike,
-) -> Snapshot:
-    """A list of questions with its groups."""
-    with QuestionIndex.build(
-        model,
-        questions.questions,
-        ids=questions.ids,
-        columns=questions.columns,
-        compared=questions.compared,
-        reading={"repeated": questions.repeated.to_json()},
-    ) as index:
-        return index.grouped(threshold)
 
 
 def _renamed(row: Any, names: Mapping[str, str]) -> dict[str, Any]:
@@ -121,11 +103,6 @@ def _renamed(row: Any, names: Mapping[str, str]) -> dict[str, Any]:
         return {}
     cells = {str(key): value for key, value in row.items()}
     return {shown: cells.get(name) for name, shown in names.items()}
-
-
-def _column(rows: Sequence[Mapping[str, Any]], name: str) -> np.ndarray:
-    """A column of a table, of its type even where there is no row."""
-    return np.array([row[name] for row in rows], NUMBERS.get(name, object))
 
 
 def _of_its_kind(
@@ -146,9 +123,9 @@ def _of_its_kind(
         taken = table[np.array(places, np.int64)]
         kept = {shown: taken[name] for name, shown in others.items()}
         series = {
-            name: polars.Series(values)
-            if name in NUMBERS
-            else polars.Series(values.tolist(), dtype=polars.String)
+            name: polars.Series(values.tolist(), dtype=polars.String)
+            if values.dtype == object
+            else polars.Series(values)
             for name, values in columns.items()
         }
         return polars.DataFrame(series | kept)
@@ -156,7 +133,9 @@ def _of_its_kind(
         taken = table.take(pyarrow.array(places, pyarrow.int64()))
         kept = {shown: taken.column(name) for name, shown in others.items()}
         arrays = {
-            name: pyarrow.array(values, None if name in NUMBERS else pyarrow.string())
+            name: pyarrow.array(
+                values, pyarrow.string() if values.dtype == object else None
+            )
             for name, values in columns.items()
         }
         return pyarrow.table(arrays | kept)
@@ -222,7 +201,7 @@ def _rows_of(found: Any) -> tuple[list[dict[str, Any]], list[str]]:
     """Hits or groups as rows, and the names of their columns."""
     if isinstance(found, Snapshot):
         columns = [*GROUP_COLUMNS, *group_columns(found.entries).values()]
-        return list(group_rows(found)), columns
+        return group_rows(found), columns
     if isinstance(found, list):
         if all(isinstance(hit, Hit) for hit in found):
             return _hit_rows([found], ())

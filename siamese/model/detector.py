@@ -15,7 +15,7 @@ from siamese.encoders import USE, find_encoder, is_encoder_name
 from siamese.encoders.lstm import Lstm
 from siamese.encoders.protocol import BaseEncoder, runs
 from siamese.encoders.tree import tree_of
-from siamese.errors import ArgumentError
+from siamese.errors import ArgumentError, DataError
 from siamese.evaluation.thresholds import COURSE_THRESHOLD, fit_threshold
 from siamese.model import file as model_file
 from siamese.model.decision import (
@@ -26,9 +26,10 @@ from siamese.model.decision import (
 )
 from siamese.model.near_misses import NearMissCheck
 from siamese.model.trees import Trees
-from siamese.nn.nearest import EQUAL, cosines_with
+from siamese.nn.nearest import EQUAL, TEXT_PAIRS, cosines_with
 from siamese.system.arguments import as_number, whole_number
 from siamese.system.progress import progress_bar
+from siamese.text.cleaning import has_words
 from siamese.text.tokenizer import LONGEST, word_tokenize
 from siamese.text.values import text_list
 
@@ -348,6 +349,31 @@ def questions_of(
     return Questions([read[row] for row in rows], vectors[rows])
 
 
+def encoded(
+    detector: DuplicateDetector,
+    questions: list[str],
+    places: Sequence[int],
+    encoder: BaseEncoder | None = None,
+    **options: Any,
+) -> Questions:
+    """The questions at some places as they are read, and their vectors; DataError for one without words.
+
+    Vectors are made by `encoder` where that is not None: the detector's own, or one
+    that has its vectors.
+    """
+    some = [questions[at] for at in places]
+    prepared = questions_of(encoder or detector.encoder, some, **options)
+    for row in np.flatnonzero(~prepared.vectors.any(axis=1)).tolist():
+        read = prepared.texts[row]
+        # One of words that the model does not know stays, in no group.
+        if not has_words(read) or detector.encoder.knows(read):
+            raise DataError(
+                f"Question {places[row]} (from 0) has no words: {some[row][:40]!r}. "
+                "Leave it out."
+            )
+    return prepared
+
+
 class Verdict(NamedTuple):
     """What a model says of a pair of questions."""
 
@@ -384,11 +410,16 @@ def differences_between(
         return [""] * len(one.texts)
     texts = list(one.texts)
     others = list(two.texts)
-    penalties = check.penalty(texts, others, cosines_with(one.vectors, two.vectors))
-    return [
-        shown_difference(check, text, other) if penalty > 0 else ""
-        for text, other, penalty in zip(texts, others, penalties.tolist())
-    ]
+    cosines = cosines_with(one.vectors, two.vectors)
+    shown = []
+    for start in range(0, len(texts), TEXT_PAIRS):
+        some = slice(start, start + TEXT_PAIRS)
+        penalties = check.penalty(texts[some], others[some], cosines[some]).tolist()
+        shown += [
+            shown_difference(check, text, other) if penalty > 0 else ""
+            for text, other, penalty in zip(texts[some], others[some], penalties)
+        ]
+    return shown
 
 
 def shown_difference(check: NearMissCheck, text: str, other: str) -> str:

@@ -12,7 +12,6 @@ import socket
 from collections.abc import Callable, Sequence
 from contextlib import asynccontextmanager
 from importlib.resources import files
-from itertools import islice
 from typing import Any
 
 import uvicorn
@@ -26,7 +25,7 @@ from uvicorn.logging import AccessFormatter
 from siamese import __version__
 from siamese.errors import ArgumentError, CheckpointError, DataError, SiameseError
 from siamese.groups.answers import ANY, AnswerChange
-from siamese.groups.grouping import group_rows
+from siamese.groups.table import GROUP_COLUMNS, group_rows
 from siamese.index import Hit, QuestionIndex
 from siamese.index.asking import shown
 from siamese.index.list_pairs import ListPairs
@@ -223,8 +222,9 @@ def _add_groups(v1: APIRouter, index: QuestionIndex) -> None:
         """The groups of duplicates, a row a question; the first request makes them."""
         shot = index.grouped()
         counts = {"total": sum(map(len, shot.groups)), "groups": len(shot.groups)}
-        page = islice(group_rows(shot), body.offset, body.offset + body.limit)
-        rows = [{name: row[name] for name in schema.GROUP_ROW} for row in page]
+        stop = body.offset + body.limit
+        page = group_rows(shot, start=body.offset, stop=stop)
+        rows = [{name: row[name] for name in GROUP_COLUMNS} for row in page]
         return answered({"rows": rows, **counts})
 
 

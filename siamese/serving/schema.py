@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 
 from pydantic import BeforeValidator, ConfigDict, Field, create_model
 
+from siamese.groups.table import GROUP_COLUMNS
 from siamese.index import Added, Hit
 from siamese.model.explain import WordEffect
 from siamese.text.values import as_whole
@@ -109,8 +110,6 @@ def model_of(kind: Any) -> Any:
 ANSWER = {"similarity": float, "probability": float | None, "is_duplicate": bool}
 ANSWER |= {"difference": str}  # what the near-miss check took a penalty for; or empty
 WORDS = list[model_of(WordEffect)]
-GROUP_ROW = {"group": str, "keep": int, "similarity": float, "difference": str}
-GROUP_ROW |= {"same_text": int, "id": str, "question": str}
 Problem = create_model("Problem", detail=str)
 Answers = create_model("Answers", answers=list[create_model("Answer", **ANSWER)])
 EFFECTS = {"threshold": float, "words1": WORDS, "words2": WORDS}
@@ -123,7 +122,7 @@ FOUND = create_model("Hit", **get_type_hints(Hit), language=str)
 Hits = create_model("Hits", results=list[list[FOUND]], floors=list[float | None])
 Changed = model_of(Added)
 Removed = create_model("Removed", removed=int)
-ROW = create_model("GroupRow", **GROUP_ROW)
+ROW = create_model("GroupRow", **GROUP_COLUMNS)
 Groups = create_model("Groups", rows=list[ROW], total=int, groups=int)
 Next = create_model("Next", pair=list[str], shown=list[str], answers=int)
 FITTED = {"stored": int, "answers": int, "threshold": float, "fitted": bool}

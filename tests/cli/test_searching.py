@@ -10,10 +10,10 @@ import pytest
 from small_models import make_detector, random_questions
 
 from siamese import DuplicateDetector, QuestionIndex
-from siamese.cli import duplicates
+from siamese.cli import pairs
 from siamese.corpus import handwritten_questions
 from siamese.errors import CheckpointError
-from siamese.groups.grouping import GROUP_COLUMNS
+from siamese.groups.table import GROUP_COLUMNS
 from siamese.model.detector import UNLABELLED_THRESHOLD
 
 EVIL = "how \x1b]0;owned\x07\x1b[31m far ?"
@@ -520,7 +520,7 @@ def test_equal_texts_are_compared_once_and_listed_in_their_order(run, monkeypatc
     facts = json.loads(run("duplicates", "q.txt", "--json")[1])
     assert (facts["groups"], len(facts["next_pairs"])) == (2, 1)
     command = ["duplicates", "q.txt", "--json", "--threshold", "0.3"]
-    monkeypatch.setattr(duplicates, "MOST_PAIRS", 9_950)
+    monkeypatch.setattr(pairs, "MOST_PAIRS", 9_950)
     out, err = run(*command, "--pairs")[1:]
     rows = json.loads(out)["rows"]
     assert len(rows) == 9_950 and "There are too many pairs" in err

@@ -15,7 +15,8 @@ from small_models import make_detector, make_mixed_detector, random_questions
 
 from siamese.errors import ArgumentError
 from siamese.groups import linkage
-from siamese.groups.grouping import duplicate_groups, join_groups
+from siamese.groups.grouping import duplicate_groups
+from siamese.groups.joining import join_groups
 from siamese.groups.linkage import average_linkage, strongest_pairs
 from siamese.groups.local import COPY, NEAREST, list_weight, local_means
 from siamese.index import QuestionIndex, weight_of

@@ -18,7 +18,7 @@ from siamese import (
     to_pandas,
 )
 from siamese.cli.main import main
-from siamese.groups.grouping import GROUP_COLUMNS
+from siamese.groups.table import GROUP_COLUMNS
 from siamese.index import Hit
 
 TEXTS = [

@@ -8,7 +8,7 @@ from small_models import make_curve_detector, make_detector, random_questions
 
 from siamese import DuplicateDetector, QuestionPairs
 from siamese.evaluation.calibration import fit_calibration
-from siamese.groups.grouping import GROUP_COLUMNS
+from siamese.groups.table import GROUP_COLUMNS
 from siamese.index import QuestionIndex
 
 pytest.importorskip("playwright")
