@@ -96,9 +96,6 @@ class ReadReport:
     counts: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)  # other remarks, in words
 
-    def __post_init__(self) -> None:
-        one_of(self.bad_rows, "bad_rows", ("refuse", "skip"))
-
     def add(self, kind: str, lines: Sequence[int]) -> None:
         """Notes that `kind` occurred on `lines`."""
         if lines:
@@ -379,6 +376,7 @@ def open_rows(
     or of a format that is not read; ArgumentError for an encoding that does not exist,
     or another word for `bad_rows`.
     """
+    one_of(bad_rows, "bad_rows", ("refuse", "skip"))
     if not isinstance(source, (str, os.PathLike)):
         report = ReadReport(f"the {type(source).__name__}", bad_rows=bad_rows)
         yield _table_rows(report, memory_table(source, report.path), {*names})

@@ -59,33 +59,6 @@ _MARKUP = re.compile(
     r"|<!--\s*+[^\s-]|(?<=\S)<!--",
     re.IGNORECASE,
 )
-_WHOM = "all|community|dear|everybody|everyone|experts?|folks|friends?|guys|madam|sir|support|team|there"
-# What mail programs put before the subject of an answer or a forwarded mail. In Italian
-# "R:" and "I:" stand there, too; the former is a language that questions are about.
-_REPLY = (
-    "re|fwd?|aw|wg|antw|doorst|rv|res|enc|rif|tr|sv|vs|vb|vl|odp|pd|ynt|[iıİ]lt|bls|trs|"
-    "отв|ответ|пересл|رد|إعادة توجيه|ตอบ|ตอบกลับ|ส่งต่อ"
-)
-# Of scripts without blanks: none stands after their colon.
-_UNSPACED_REPLY = "回复|答复|回覆|答覆|转发|轉寄|轉發|返信|転送|회신|답장|전달"
-_GREETING = re.compile(
-    r"\A\s*+(?:(?:"
-    r"(?:hi|hiya|hello|hey|dear|greetings|good (?:morning|afternoon|evening|day))"
-    rf"(?: (?:{_WHOM}|and|or))*+\s*+[,.!:]++"
-    rf"|(?:{_REPLY})(?:\[\d++\])?+\s?:"
-    rf")(?:\s++|$)|(?:re|fwd?|{_UNSPACED_REPLY})\s?：\s*+|(?:{_UNSPACED_REPLY})\s?:\s*+)++",
-    re.IGNORECASE,
-)
-_THANKS = re.compile(
-    r"(?<=[.?!])\s*+(?:(?:"
-    r"(?:many |kind |best )?+(?:thanks|thank you|thx|cheers|regards|greetings)"
-    r"(?: in advance| a lot| so much| very much|,[^.?!\n]{0,30}+)?+"
-    r"|please help(?: me| us)?+"
-    r"|any help (?:is|would be) (?:much )?+(?:appreciated|great|welcome)"
-    r")\s*+(?:[.!]++\s*+|$))++$",
-    re.IGNORECASE,
-)
-_LONGEST_THANKS = 100  # characters
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 _MANY = 30  # accents of one letter; no language writes so many
 # What has none has no such run.
@@ -193,20 +166,6 @@ def has_words(text: str) -> bool:
 def straightened(text: str) -> str:
     """Text with straight quotes and plain hyphens for curly quotes, primes and dashes."""
     return text if text.isascii() else text.translate(_STRAIGHT)
-
-
-def without_greeting(text: str) -> str:
-    """Text without a mail's "Re:" and an English greeting, and thanks at its end; these alone stay."""
-    greeting = _GREETING.match(text)
-    rest = text[greeting.end() :] if greeting else text
-    thanks = _THANKS.search(rest, max(0, len(rest) - _LONGEST_THANKS))
-    rest = rest[: thanks.start()] if thanks else rest
-    if rest == text:
-        return text
-    is_thanks = _THANKS.match(f".{rest}", 1)  # and nothing else
-    if is_thanks or not has_words(rest):
-        return text
-    return rest[0].upper() + rest[1:] if text[0].isupper() else rest
 
 
 def folded(text: str) -> str:

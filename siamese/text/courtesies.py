@@ -1,8 +1,9 @@
-"""Greetings, thanks and sign-offs around a question of one line, in other languages than English.
+"""Greetings, thanks and sign-offs around a question of one line.
 
 "Guten Tag, wie setze ich mein Passwort zurück? Vielen Dank im Voraus!" asks what "Wie
-setze ich mein Passwort zurück?" asks. The phrases are `COURTESIES`; English ones are
-`siamese.text.cleaning`'s, and what is left of a question in English is never cut.
+setze ich mein Passwort zurück?" asks. English ones are patterns (`without_greeting`);
+those of other languages are the phrases of `COURTESIES` (`without_courtesies`), and
+what is left of a question in English is never cut.
 """
 
 from __future__ import annotations
@@ -14,6 +15,62 @@ from itertools import islice
 from siamese.text.cleaning import folded_phrase, has_words
 from siamese.text.language import is_plain_english
 from siamese.text.phrases import COURTESIES, QUESTION_STARTS
+
+# ---- In English, and what programs add ----
+
+_WHOM = "all|community|dear|everybody|everyone|experts?|folks|friends?|guys|madam|sir|support|team|there"
+# What mail programs put before the subject of an answer or a forwarded mail. In Italian
+# "R:" and "I:" stand there, too; the former is a language that questions are about.
+_REPLY = (
+    "re|fwd?|aw|wg|antw|doorst|rv|res|enc|rif|tr|sv|vs|vb|vl|odp|pd|ynt|[iıİ]lt|bls|trs|"
+    "отв|ответ|пересл|رد|إعادة توجيه|ตอบ|ตอบกลับ|ส่งต่อ"
+)
+# Of scripts without blanks: none stands after their colon.
+_UNSPACED_REPLY = "回复|答复|回覆|答覆|转发|轉寄|轉發|返信|転送|회신|답장|전달"
+_ENGLISH_GREETING = re.compile(
+    r"\A\s*+(?:(?:"
+    r"(?:hi|hiya|hello|hey|dear|greetings|good (?:morning|afternoon|evening|day))"
+    rf"(?: (?:{_WHOM}|and|or))*+\s*+[,.!:]++"
+    rf"|(?:{_REPLY})(?:\[\d++\])?+\s?:"
+    rf")(?:\s++|$)|(?:re|fwd?|{_UNSPACED_REPLY})\s?：\s*+|(?:{_UNSPACED_REPLY})\s?:\s*+)++",
+    re.IGNORECASE,
+)
+_ENGLISH_THANKS = re.compile(
+    r"(?<=[.?!])\s*+(?:(?:"
+    r"(?:many |kind |best )?+(?:thanks|thank you|thx|cheers|regards|greetings)"
+    r"(?: in advance| a lot| so much| very much|,[^.?!\n]{0,30}+)?+"
+    r"|please help(?: me| us)?+"
+    r"|any help (?:is|would be) (?:much )?+(?:appreciated|great|welcome)"
+    r")\s*+(?:[.!]++\s*+|$))++$",
+    re.IGNORECASE,
+)
+_LONGEST_THANKS = 100  # characters
+_FOOTER_AT_END = re.compile(  # of a text in one line
+    r"(?<=[.?!])\s+(?:Sent from my \w+(?: \w+)?|Von meinem \w+ gesendet|Envoyé de mon \w+|"
+    r"Enviado desde mi \w+|Get Outlook for \w+)\.?\s*\Z"
+)
+
+
+def without_footer(text: str) -> str:
+    """Text of one line without what a phone or a mail program adds at its end."""
+    return _FOOTER_AT_END.sub("", text) if len(text) > 20 else text
+
+
+def without_greeting(text: str) -> str:
+    """Text without a mail's "Re:" and an English greeting, and thanks at its end; these alone stay."""
+    greeting = _ENGLISH_GREETING.match(text)
+    rest = text[greeting.end() :] if greeting else text
+    thanks = _ENGLISH_THANKS.search(rest, max(0, len(rest) - _LONGEST_THANKS))
+    rest = rest[: thanks.start()] if thanks else rest
+    if rest == text:
+        return text
+    is_thanks = _ENGLISH_THANKS.match(f".{rest}", 1)  # and nothing else
+    if is_thanks or not has_words(rest):
+        return text
+    return rest[0].upper() + rest[1:] if text[0].isupper() else rest
+
+
+# ---- In other languages ----
 
 LONGEST = 90  # characters of a greeting or of thanks, with names
 MOST_NAMES = 3  # words after a greeting or a sign-off that may be names

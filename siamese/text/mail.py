@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from siamese.text.cleaning import folded_phrase
+from siamese.text.courtesies import without_footer
 from siamese.text.phrases import (
     FIRST_HEADER_NAMES,
     FOOTERS,
@@ -33,10 +34,6 @@ SIGNATURE_MARKS = frozenset(("--", "—", "– –", "- --", "---"))
 _RULE = re.compile(r"_{5,}")  # Outlook draws it above the mail that is answered.
 # "…" in a footer stands for a device or a program.
 _FOOTER = re.compile("|".join(FOOTERS).replace("…", ".{1,60}"))
-_FOOTER_AT_END = re.compile(  # of a text in one line
-    r"(?<=[.?!])\s+(?:Sent from my \w+(?: \w+)?|Von meinem \w+ gesendet|Envoyé de mon \w+|"
-    r"Enviado desde mi \w+|Get Outlook for \w+)\.?\s*\Z"
-)
 _POSTSCRIPT = re.compile(r"p\.? ?s\.? ?[:.\-–]|p\.?s\.? ", re.IGNORECASE)
 _ENDS = " \t,.!;:-–—~*_，。！：；、"
 _LONGEST = max(len(phrase.split()) for phrase in GREETINGS | REGARDS | THANKS)  # words
@@ -61,7 +58,7 @@ def without_mail(text: str) -> str:
     """
     lines = text.splitlines()
     if len(lines) < 2:
-        return _FOOTER_AT_END.sub("", text) if len(text) > 20 else text
+        return without_footer(text)
     own = _own_lines(lines)
     if len(own) == len(lines):
         return text

@@ -15,9 +15,12 @@ from siamese.text.cleaning import (
     beginning,
     cleaned,
     has_words,
+)
+from siamese.text.courtesies import (
+    without_courtesies,
+    without_footer,
     without_greeting,
 )
-from siamese.text.courtesies import without_courtesies
 from siamese.text.mail import without_mail
 from siamese.text.phrases import NO_PROJECTS, QUESTION_STARTS
 
@@ -151,7 +154,11 @@ def plain(text: str) -> str:
 
     HTML's ends of lines and paragraphs become lines. A text that is nothing else stays.
     """
-    text = without_mail(without_output(cleaned_lines(text)))
+    text = cleaned_lines(text) if "<" in text else cleaned(text)
+    if len(text.splitlines()) > 1:
+        text = without_mail(without_output(text))
+    else:
+        text = without_footer(text)
     if not (_MARK.search(text) or _START.match(text) or text.rstrip().endswith(_ENDS)):
         return without_courtesies(without_greeting(text))
     for _ in range(LAYERS):
@@ -200,8 +207,6 @@ def without_output(text: str) -> str:
 
 def cleaned_lines(text: str) -> str:
     """`cleaned`, with a line break where HTML ends a line."""
-    if "<" not in text:
-        return cleaned(text)
     text = beginning(text)
     marked = LINE_END.sub(rf"\g<0>{_LINE}", text)
     if marked == text:

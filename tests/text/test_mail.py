@@ -2,7 +2,7 @@
 
 import pytest
 
-from siamese.text.cleaning import without_greeting
+from siamese.text.courtesies import without_greeting
 from siamese.text.mail import without_mail
 from siamese.text.phrases import (
     FIRST_HEADER_NAMES,

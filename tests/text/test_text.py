@@ -23,7 +23,8 @@ from siamese.encoders.joined import Joined
 from siamese.encoders.protocol import unknown_texts
 from siamese.errors import ArgumentError
 from siamese.reading.pairs import read_pairs
-from siamese.text.cleaning import cleaned, folded, normalized, without_greeting
+from siamese.text.cleaning import cleaned, folded, normalized
+from siamese.text.courtesies import without_greeting
 from siamese.text.tokenizer import fast_path, word_tokenize
 from siamese.text.vocabulary import Vocabulary, tokenize_questions
 

@@ -21,9 +21,9 @@ from siamese.index.stems import words_in
 from siamese.model.explain import differences
 from siamese.reading.clusters import as_models_read
 from siamese.reading.questions import read_questions
-from siamese.text.cleaning import cleaned, folded, normalized, without_greeting
+from siamese.text.cleaning import cleaned, folded, normalized
 from siamese.text.columns import read_spec
-from siamese.text.courtesies import without_courtesies
+from siamese.text.courtesies import without_courtesies, without_greeting
 from siamese.text.display import harmless
 from siamese.text.mail import without_mail
 from siamese.text.repeated import Repeated, find_repeated
