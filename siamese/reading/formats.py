@@ -11,7 +11,7 @@ import csv
 import json
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from siamese.text.values import MOST_DEPTH, TOO_DEEP, is_deep
 
 DELIMITERS = ",\t;|"
 MOST_COLUMNS = 16_384  # as of a sheet
+MOST_NAMES = 1000  # of a header, by which it is recognised again
 # characters; a longer line, or cell of a workbook, would fill the memory
 LONGEST_LINE = 16 << 20
 MOST_TIMES_READ = 20  # of a line of CSV inside of bad rows
@@ -320,3 +321,81 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(row) < len(pairs):
         raise ValueError("a key stands there twice")
     return row
+
+
+# -- Headers below the first
+# -------------------------------------------------------------------------------
+
+
+class HeaderCheck:
+    """Recognises a header among the rows of a table: files that were put one after another have several.
+
+    Args:
+      header: the names of the table's columns; [] for plain text, a question on each line.
+      known: the names that the columns may have, as `normal_name` gives them.
+    """
+
+    def __init__(self, header: Sequence[str], known: set[str]):
+        self.names = list(map(normal_name, header))
+        self.known = known
+        self.all = known.union(self.names)
+        forms = (str, str.lower, str.upper, str.title, str.capitalize)
+        names = (*header[:MOST_NAMES], *known)
+        self.spellings = {form(name) for name in names for form in forms} - {""}
+        self.initials = {name[:1] for name in self.all}
+        # Characters of a name with a mark and blanks, and of all names.
+        self.longest = max(map(len, self.all), default=0) + 20
+        self.width = len(self.all) * self.longest
+
+    def kind(self, cells: Sequence[Any]) -> str:
+        """What header a row is: 'the same', 'another' table's (other columns, order or marks), or none: ''.
+
+        A row of one cell is also looked at as several cells with another mark between
+        them.
+        """
+        is_split = (
+            len(cells) == 1
+            and isinstance(cells[0], str)
+            and len(cells[0]) <= self.width
+        )
+        if is_split:
+            cells = re.split(f"[{DELIMITERS}]", cells[0].strip("\r\n"))
+        if not self._may_be_one(cells):
+            return ""
+        here = list(map(normal_name, map(str, cells)))
+        if here == self.names and not (is_split and len(cells) > 1):
+            return "the same"
+        return "another" if self._is_another(here) else ""
+
+    def _may_be_one(self, cells: Sequence[Any]) -> bool:
+        """Whether the first cell is a name, or any cell is written as a name usually is.
+
+        Most rows end here: to normalise all cells would take long.
+        """
+        first = cells[0]
+        if isinstance(first, str) and len(first) <= self.longest:
+            initial = first[:1]
+            is_plain = initial.isascii() and initial.isalnum()
+            may_be_name = not is_plain or initial.lower() in self.initials
+            if may_be_name and normal_name(first) in self.all:
+                return True
+        try:
+            return not self.spellings.isdisjoint(cells)
+        except TypeError:  # A cell that has no hash: a list, of Parquet.
+            return False
+
+    def _is_another(self, here: list[str]) -> bool:
+        """Whether normal names, of which one may be a column's, are those of another table."""
+        cells = set(here)
+        names = cells.intersection(self.names)
+        others = cells - names
+        # Two words of a glossary ("question", "Frage") are no header.
+        if others <= self.known:
+            return len(cells) > 1 and (
+                bool(names) or any(name.endswith("id") for name in cells)
+            )
+        are_short = all(
+            len(name.split()) <= 3 and not name.endswith("?") for name in others
+        )
+        has_most = len(names) > 1 and 2 * len(names) >= len(here)
+        return has_most and are_short and bool(names & self.known)

@@ -78,10 +78,8 @@ class QuestionPairs:
 
     def __post_init__(self) -> None:
         # Lists, since a column of pandas counts by its index.
-        one, two = (
-            text_list(side, "QuestionPairs")
-            for side in (self.question1, self.question2)
-        )
+        one = text_list(self.question1, "QuestionPairs")
+        two = text_list(self.question2, "QuestionPairs")
         labels = np.asarray(self.is_duplicate)
         n = len(one)
         if labels.ndim != 1 or (

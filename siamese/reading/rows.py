@@ -26,9 +26,9 @@ from siamese.errors import (
 )
 from siamese.reading import encodings
 from siamese.reading.formats import (
-    DELIMITERS,
     LONGEST_LINE,
     MOST_COLUMNS,
+    HeaderCheck,
     Row,
     text_table,
     too_many_columns,
@@ -49,7 +49,6 @@ from siamese.text.values import TOO_DEEP, is_deep
 # bytes of a Parquet or Excel file that comes gzipped or through a pipe
 LARGEST_WORKBOOK = 1 << 30
 MOST_ROWS = 10 << 20  # of a file; a million vectors of the encoder `use` take 2 GB
-MOST_NAMES = 1000  # of a header, by which it is recognised again
 MOST_LINES = 1_000  # numbers that a report has of each kind
 FIRST_LINES = 5  # line numbers that a report prints of each kind
 # The end of the advice about a bad row.
@@ -76,6 +75,10 @@ _BINARY = (
     b"\x28\xb5\x2f\xfd",
 )
 _CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a]")  # of text a few bytes, or one in twenty
+
+
+# -- What a reader gives: rows, and a report
+# -------------------------------------------------------------------------------
 
 
 @dataclass
@@ -285,78 +288,8 @@ def _places_of_twins(header: list[str]) -> dict[str, list[int]]:
     return {name: own for name, own in places.items() if len(own) > 1}
 
 
-class HeaderCheck:
-    """Recognises a header among the rows of a table: files that were put one after another have several.
-
-    Args:
-      header: the names of the table's columns; [] for plain text, a question on each line.
-      known: the names that the columns may have, as `normal_name` gives them.
-    """
-
-    def __init__(self, header: Sequence[str], known: set[str]):
-        self.names = list(map(normal_name, header))
-        self.known = known
-        self.all = known.union(self.names)
-        forms = (str, str.lower, str.upper, str.title, str.capitalize)
-        names = (*header[:MOST_NAMES], *known)
-        self.spellings = {form(name) for name in names for form in forms} - {""}
-        self.initials = {name[:1] for name in self.all}
-        # Characters of a name with a mark and blanks, and of all names.
-        self.longest = max(map(len, self.all), default=0) + 20
-        self.width = len(self.all) * self.longest
-
-    def kind(self, cells: Sequence[Any]) -> str:
-        """What header a row is: 'the same', 'another' table's (other columns, order or marks), or none: ''.
-
-        A row of one cell is also looked at as several cells with another mark between
-        them.
-        """
-        is_split = (
-            len(cells) == 1
-            and isinstance(cells[0], str)
-            and len(cells[0]) <= self.width
-        )
-        if is_split:
-            cells = re.split(f"[{DELIMITERS}]", cells[0].strip("\r\n"))
-        if not self._may_be_one(cells):
-            return ""
-        here = list(map(normal_name, map(str, cells)))
-        if here == self.names and not (is_split and len(cells) > 1):
-            return "the same"
-        return "another" if self._is_another(here) else ""
-
-    def _may_be_one(self, cells: Sequence[Any]) -> bool:
-        """Whether the first cell is a name, or any cell is written as a name usually is.
-
-        Most rows end here: to normalise all cells would take long.
-        """
-        first = cells[0]
-        if isinstance(first, str) and len(first) <= self.longest:
-            initial = first[:1]
-            is_plain = initial.isascii() and initial.isalnum()
-            may_be_name = not is_plain or initial.lower() in self.initials
-            if may_be_name and normal_name(first) in self.all:
-                return True
-        try:
-            return not self.spellings.isdisjoint(cells)
-        except TypeError:  # A cell that has no hash: a list, of Parquet.
-            return False
-
-    def _is_another(self, here: list[str]) -> bool:
-        """Whether normal names, of which one may be a column's, are those of another table."""
-        cells = set(here)
-        names = cells.intersection(self.names)
-        others = cells - names
-        # Two words of a glossary ("question", "Frage") are no header.
-        if others <= self.known:
-            return len(cells) > 1 and (
-                bool(names) or any(name.endswith("id") for name in cells)
-            )
-        are_short = all(
-            len(name.split()) <= 3 and not name.endswith("?") for name in others
-        )
-        has_most = len(names) > 1 and 2 * len(names) >= len(here)
-        return has_most and are_short and bool(names & self.known)
+# -- The file, and its format
+# -------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
@@ -431,10 +364,6 @@ def _reading(report: ReadReport) -> Iterator[None]:
             f"{report.path} cannot be read{after} ({error}). {why}",
             arguments=("encoding",),
         ) from error
-
-
-# -- The format
-# -------------------------------------------------------------------------------
 
 
 def _table_rows(report: ReadReport, table: Table, known: set[str]) -> Rows:
