@@ -50,7 +50,7 @@ from siamese import DuplicateDetector, QuestionIndex, QuestionPairs, read_pairs
 from siamese.corpus import handwritten_questions
 from siamese.encoders import find_encoder
 from siamese.evaluation.thresholds import best_threshold
-from siamese.model.near_misses import FEATURES, features
+from siamese.model.near_miss_features import FEATURES, features
 from siamese.reading.clusters import cluster_split
 from siamese.reading.questions import read_questions
 from siamese.text.tokenizer import word_tokenize

@@ -31,7 +31,8 @@ from sklearn.metrics import (
 
 from siamese import DuplicateDetector, read_pairs
 from siamese.corpus import handwritten_questions
-from siamese.model.near_misses import FEATURES, NearMissCheck, features
+from siamese.model.near_miss_features import FEATURES, features
+from siamese.model.near_misses import NearMissCheck
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "near_misses.json"

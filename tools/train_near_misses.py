@@ -32,8 +32,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from siamese import DuplicateDetector, read_pairs
+from siamese.model.near_miss_features import FALLING, FEATURES, features
 from siamese.model.near_miss_words import ENGLISH
-from siamese.model.near_misses import FALLING, FEATURES, GATE, NearMissCheck, features
+from siamese.model.near_misses import GATE, NearMissCheck
 from siamese.reading.pairs import QuestionPairs
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -24,7 +24,8 @@ from siamese.errors import CheckpointError
 from siamese.evaluation.calibration import Calibration, fit_logistic, logistic
 from siamese.evaluation.metrics import check_scores
 from siamese.evaluation.thresholds import SLOPE, fit_threshold
-from siamese.model.near_misses import FEATURES, NearMissCheck
+from siamese.model.near_miss_features import FEATURES
+from siamese.model.near_misses import NearMissCheck
 from siamese.model.trees import Trees
 from siamese.nn.nearest import EQUAL, cosines_with, in_blocks
 

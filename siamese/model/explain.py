@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 from siamese.errors import DataError
 from siamese.model.decision import Questions
 from siamese.model.detector import DuplicateDetector, judged
-from siamese.model.near_misses import FEATURES, differences_of
+from siamese.model.near_miss_features import FEATURES
+from siamese.model.near_miss_reasons import differences_of
 from siamese.nn.nearest import cosines_with
 from siamese.text.display import harmless, rounded
 from siamese.text.tokenizer import LONGEST, MAX_TOKENS
@@ -126,7 +127,7 @@ def differences(question1: str, question2: str) -> list[str]:
     """What two texts differ in that a cosine hardly sees: numbers, names, negations, opposites, order.
 
     They are told from the units that the near-miss check compares, kinds and all (see
-    `siamese.model.near_misses`): "80" is "eighty", "1,000 mg" is "1 g", and a
+    `siamese.model.near_miss_units`): "80" is "eighty", "1,000 mg" is "1 g", and a
     question's own "isn't" is no negation. Other words that differ are not listed.
 
     Example:

@@ -84,14 +84,20 @@ class Trees(NamedTuple):
     def __call__(self, rows: np.ndarray) -> np.ndarray:
         """The sums, float64 [n], of rows of numbers, [n, numbers]."""
         sums = np.full(len(rows), self.start, np.float64)
+        children = np.stack([self.left, self.right], axis=1).ravel().astype(np.intp)
         for at in range(0, len(rows), _ROWS):
-            block = slice(at, at + _ROWS)
-            columns = np.ascontiguousarray(rows[block].T)
+            columns = np.ascontiguousarray(rows[at : at + _ROWS].T)
             each = np.arange(columns.shape[1])
-            for root in self.roots:
+            numbers = columns.ravel()
+            places = self.feature.astype(np.intp) * len(each)
+            for root in self.roots.tolist():
                 node = np.full(len(each), root)
                 for _ in range(self.depth):
-                    is_above = columns[self.feature[node], each] > self.threshold[node]
-                    node = np.where(is_above, self.right[node], self.left[node])
-                sums[block] += self.value[node]
+                    place = places.take(node)
+                    place += each
+                    is_above = numbers.take(place) > self.threshold.take(node)
+                    node += node
+                    node += is_above
+                    node = children.take(node)
+                sums[at : at + _ROWS] += self.value.take(node)
         return sums

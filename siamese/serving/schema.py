@@ -113,7 +113,7 @@ WORDS = list[model_of(WordEffect)]
 Problem = create_model("Problem", detail=str)
 Answers = create_model("Answers", answers=list[create_model("Answer", **ANSWER)])
 EFFECTS = {"threshold": float, "words1": WORDS, "words2": WORDS}
-# What the near-miss check counts, by `siamese.model.near_misses.FEATURES`.
+# What the near-miss check counts, by `siamese.model.near_miss_features.FEATURES`.
 EFFECTS |= {"compared": dict[str, float]}
 Explained = create_model("Explained", **ANSWER, **EFFECTS)
 # The code of a hit's language, empty where it is the main one of the list.

@@ -34,7 +34,8 @@ from siamese.model.decision import (
     fit_parts,
     part_cosines,
 )
-from siamese.model.near_misses import FALLING, FEATURES, NearMissCheck
+from siamese.model.near_miss_features import FALLING, FEATURES
+from siamese.model.near_misses import NearMissCheck
 from siamese.model.trees import Trees
 from siamese.nn.nearest import cosines_with
 

@@ -22,13 +22,8 @@ from siamese import (
 from siamese.corpus import handwritten_questions
 from siamese.model import near_misses
 from siamese.model.explain import differences
-from siamese.model.near_misses import (
-    FEATURES,
-    KINDS,
-    MOST_UNITS,
-    NearMissCheck,
-    features,
-)
+from siamese.model.near_miss_features import FEATURES, MOST_UNITS, features
+from siamese.model.near_misses import KINDS, NearMissCheck
 
 ROOT = Path(__file__).parents[2]
 BY_HAND = ROOT / "benchmarks" / "by_hand"
@@ -308,3 +303,16 @@ def test_an_index_makes_its_groups_again_where_another_check_made_them(tmp_path)
     with QuestionIndex.open(path) as index:
         assert index.detector.check is None
         assert groups_in(index) == [{0, 1, 2, 3}]
+
+
+def test_texts_read_together_are_read_as_alone():
+    """What is kept of words, and other texts beside them, change no feature."""
+    pairs = [pair[:2] for pair in (*NEAR, *SAME)]
+    rows = by_hand("near_misses.csv")
+    pairs += [(row["question"], row["near_miss"]) for row in rows]
+    pairs += [("Don't you?", "Do you? He's not; half an hour, in R, and 5 km. By X?")]
+    ones, twos = zip(*pairs)
+    cosines = np.full(len(pairs), 0.9)
+    together = features(ones, twos, cosines)
+    alone = [features([one], [two], np.full(1, 0.9))[0] for one, two in pairs]
+    np.testing.assert_array_equal(together, alone)
