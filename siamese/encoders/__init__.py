@@ -23,10 +23,10 @@ import hashlib
 import importlib.util
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.machinery import ModuleSpec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,6 +39,7 @@ from siamese.encoders.protocol import (
     valid_unicode,
 )
 from siamese.errors import ArgumentError, DataError, MissingDependencyError
+from siamese.text.language import ENGLISH
 
 USE = "use"
 WORDLLAMA = "wordllama"
@@ -63,8 +64,8 @@ def find_encoder(spec: str | os.PathLike | Any) -> BaseEncoder:
     if not isinstance(spec, (str, os.PathLike)):
         return ObjectEncoder(spec)
     spec = os.fspath(spec)
-    if spec in _NAMES:
-        return _NAMES[spec]()
+    if spec in NAMED:
+        return NAMED[spec].make()
     if "+" in spec and not os.path.exists(spec):
         return Joined([(1, find_encoder(part)) for part in spec.split("+")])
     return _sentence_transformer(spec)
@@ -77,7 +78,7 @@ def is_encoder_name(spec: str | os.PathLike) -> bool:
     is installed.
     """
     spec = os.fspath(spec)
-    if spec in _NAMES:
+    if spec in NAMED:
         return True
     if os.path.exists(spec):
         return os.path.isfile(os.path.join(spec, "modules.json"))
@@ -190,7 +191,25 @@ def _minilm() -> FrozenEncoder:
         return MiniLM(MINILM, folder / "model")
 
 
-_NAMES = {USE: _use, WORDLLAMA: _wordllama, MINILM: _minilm}
+class Named(NamedTuple):
+    """An encoder that is known by its name."""
+
+    make: Callable[[], FrozenEncoder]
+    # The codes of the languages that it knows; `siamese.encoders.languages` warns of others.
+    languages: frozenset[str]
+
+
+# A new encoder is declared here.
+NAMED = {
+    # Those in whose sentences the English translation is nearest for 0.75 or more
+    # (benchmarks/results/languages.md).
+    USE: Named(
+        _use,
+        frozenset("en ar de es fr id it ja ko nl pl pt ru th tr zh".split()),  # noqa: SIM905
+    ),
+    WORDLLAMA: Named(_wordllama, frozenset((ENGLISH,))),
+    MINILM: Named(_minilm, frozenset((ENGLISH,))),
+}
 
 
 class SentenceTransformerEncoder(ObjectEncoder):
@@ -206,7 +225,7 @@ def _sentence_transformer(spec: str) -> FrozenEncoder:
     if is_minilm(Path(spec)):
         _check_installed(spec, "pip install tokenizers", "tokenizers")
         return MiniLM(spec, Path(spec))
-    problem = f"{spec!r} is none of {', '.join(map(repr, _NAMES))}"
+    problem = f"{spec!r} is none of {', '.join(map(repr, NAMED))}"
     try:
         from sentence_transformers import SentenceTransformer
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from siamese.encoders import NAMED
 from siamese.encoders.joined import Joined
 from siamese.encoders.protocol import BaseEncoder
 from siamese.text.language import (
@@ -20,14 +21,9 @@ from siamese.text.language import (
 )
 
 LEAST_PART = 0.05  # of a list in an unknown language that is named
-# Of `use` those in whose sentences the English translation is nearest for 0.75 or more
-# (benchmarks/results/languages.md); the others were trained on English alone.
+# The languages that each encoder knows; the LSTM is trained on English.
 KNOWN = {
-    "use": frozenset(
-        "en ar de es fr id it ja ko nl pl pt ru th tr zh".split()  # noqa: SIM905
-    ),
-    "minilm": frozenset((ENGLISH,)),
-    "wordllama": frozenset((ENGLISH,)),
+    **{name: encoder.languages for name, encoder in NAMED.items()},
     "lstm": frozenset((ENGLISH,)),
 }
 

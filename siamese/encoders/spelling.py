@@ -14,9 +14,12 @@ import functools
 import re
 from collections.abc import Iterator
 from string import ascii_lowercase
+from typing import TYPE_CHECKING
 
-from siamese.encoders.pieces import Pieces
 from siamese.text.language import is_plainly_foreign
+
+if TYPE_CHECKING:
+    from siamese.encoders.use import Pieces
 
 # How much more probable the other word must be, as a logarithm: after two neighbouring
 # letters that changed places, and after a letter too few, too many or another. Chosen

@@ -20,19 +20,20 @@ rows of them.
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
+import itertools
 import re
 import threading
 import unicodedata
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import repeat
 from pathlib import Path
 
 import numpy as np
+from sentencepiece import SentencePieceProcessor
 
 from siamese.encoders import USE
-from siamese.encoders.pieces import Pieces
 from siamese.encoders.protocol import (
     FrozenEncoder,
     fingerprint_of,
@@ -54,6 +55,8 @@ _SCRIPTS = re.compile(
 )
 # Fewer letters may be a formula's.
 _GREEK_WORD = re.compile("[\u0370-\u03ff\u1f00-\u1fff]{3,}")
+UNKNOWN = 0  # the id of a character that is in no piece
+_PENALTY = 10.0  # An unknown character scores so much less than the worst piece.
 # Ids.
 _OUTSIDE = -1
 _START = 1
@@ -95,6 +98,69 @@ class _Rows:
                 self._file.readinto(self._rows[self._known : stop].data)
                 self._known = stop
         return self._rows[places]
+
+
+class Pieces:
+    """The pieces of a SentencePiece model of the kind unigram, of its file's bytes."""
+
+    def __init__(self, content: bytes):
+        self._processor = SentencePieceProcessor(model_proto=content)
+        self._texts = self._processor.IdToPiece(list(range(len(self._processor))))
+        self._lengths = list(map(len, self._texts))
+        self.longest = max(self._lengths)  # characters of the longest piece
+        # The pieces of one character alone, such as "?" and "???", and that character.
+        self._repeated = {
+            number: text[0]
+            for number, text in enumerate(self._texts)
+            if text == text[0] * len(text)
+        }
+
+    @functools.cached_property
+    def _scores(self) -> list[float]:
+        """Those of the pieces; of an unknown character where its id stands."""
+        scores = self._processor.GetScore(list(range(len(self._processor))))
+        scores[UNKNOWN] = min(scores) - _PENALTY
+        return scores
+
+    def ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of each text's pieces; each unknown character is the id `UNKNOWN`."""
+        # SentencePiece leaves the order of several accents of a letter as it is.
+        texts = [unicodedata.normalize("NFC", text) for text in texts]
+        rows = self._processor.EncodeAsIds(texts)
+        for place, ids in enumerate(rows):
+            if UNKNOWN in ids:  # Neighbouring unknown characters are one.
+                pieces = self._processor.EncodeAsPieces(texts[place])
+                counts = [1 if i else len(piece) for i, piece in zip(ids, pieces)]
+                rows[place] = [i for i, n in zip(ids, counts) for _ in range(n)]
+        return list(map(self._in_order, rows))
+
+    def _in_order(self, ids: list[int]) -> list[int]:
+        """The ids with the shorter pieces of a repeated character first, as "?" and "???" of "????".
+
+        The sum of the scores is the same in any order, and SentencePiece's choice hangs
+        on its version and on how it rounds.
+        """
+        ordered: list[int] = []
+        for character, run in itertools.groupby(ids, self._repeated.get):
+            pieces = list(run)
+            if character is not None:
+                pieces.sort(key=self._lengths.__getitem__)
+            ordered += pieces
+        return ordered
+
+    def __contains__(self, text: str) -> bool:
+        """Whether a text is a piece. A character that is none is in no other piece."""
+        return self._processor.PieceToId(text) != UNKNOWN
+
+    def words(self) -> Iterator[tuple[str, float]]:
+        """The pieces that are the start of a word, without the mark of the blank, and their scores."""
+        return (
+            (t[1:], score) for t, score in zip(self._texts, self._scores) if t[0] == "▁"
+        )
+
+    def score(self, text: str) -> float:
+        """The sum of the scores of a text's pieces."""
+        return sum(self._scores[number] for number in self.ids([text])[0])
 
 
 class UniversalSentenceEncoder(FrozenEncoder):
@@ -244,7 +310,7 @@ class UniversalSentenceEncoder(FrozenEncoder):
         hidden = np.zeros((len(near), _WIDTH), np.float32)
         for (order, before, columns), product in zip(_CONVOLUTIONS, products):
             here = slice(_NEAR - before, _NEAR - before + order)
-            parts = map(np.take, product, words[:, here].T, repeat(0))
+            parts = map(np.take, product, words[:, here].T, itertools.repeat(0))
             first = np.maximum(sum(parts, start=w[f"b1_{order}"]), 0)
             hidden[at] = first = first + inputs[near[at], columns]
             second = hidden[window[:, here]].reshape(len(at), -1) @ w[f"w2_{order}"]

@@ -160,7 +160,8 @@ def test_a_thousand_labels_decide_by_a_curve_of_the_parts(tmp_path, monkeypatch)
     # In place of the encoder that the file names.
     base = model.encoder.encoders[0]
     monkeypatch.setattr(base, "name", "use")
-    monkeypatch.setitem(encoders._NAMES, "use", lambda: base)
+    named = encoders.NAMED["use"]._replace(make=lambda: base)
+    monkeypatch.setitem(encoders.NAMED, "use", named)
     loaded = DuplicateDetector.load(model.save(tmp_path / "model.safetensors"))
     assert_array_equal(loaded.probability(*SIDES), probability)
     fingerprints = [each.encoder.fingerprint for each in (loaded, model, bare())]
@@ -285,7 +286,8 @@ def train(tmp_path, monkeypatch, run):
     # In place of the encoder that a command finds by its name.
     topics = find_encoder(Topics())
     topics.name, topics.fingerprint = "use", "f" * 64
-    monkeypatch.setitem(encoders._NAMES, "use", lambda: topics)
+    named = encoders.NAMED["use"]._replace(make=lambda: topics)
+    monkeypatch.setitem(encoders.NAMED, "use", named)
     posts = [*pairs.question1, *pairs.question2]
     text = "\n".join(["key,post", *(f"{i},{post}" for i, post in enumerate(posts))])
     (tmp_path / "posts.csv").write_text(text)
