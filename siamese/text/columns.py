@@ -124,8 +124,9 @@ def columns_named(names: Sequence[str], header: Sequence[str]) -> list[str]:
 def question_columns(header: Sequence[str]) -> list[str]:
     """The columns that may each be the one with the questions, in the order of the header."""
     for names in (USUAL_NAMES, SUBJECT_NAMES, LAST_NAMES):
-        if columns := columns_named(names, header):
-            return [column for column in dict.fromkeys(header) if column in columns]
+        columns = [name for name in dict.fromkeys(header) if is_named(name, names)]
+        if columns:
+            return columns
     return []
 
 
