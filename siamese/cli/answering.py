@@ -22,9 +22,9 @@ from siamese.cli.arguments import (
     flag,
     option,
     positional,
+    refuse_flags,
 )
-from siamese.cli.effects import refuse_flags
-from siamese.cli.languages import about_languages
+from siamese.cli.labelled import labelled_pairs
 from siamese.cli.output import (
     Facts,
     Result,
@@ -160,7 +160,7 @@ def _file_answers(
     detector: DuplicateDetector, facts: Facts, options: Predict
 ) -> Result:
     """The answers for a file of pairs, as a table in the file's order."""
-    read = reading.labelled_pairs(options.question1, options.read, labels=False)
+    read = labelled_pairs(options.question1, options.read, labels=False)
     note(*read.notes)
     pairs = read.pairs
     note(*too_long(detector, [*pairs.question1, *pairs.question2]))
@@ -383,7 +383,7 @@ def _matched_with(other: str, options: Match) -> Matches:
         note(*reading.about_columns(index, new))
         note(*too_long(source.detector, new.compared))
         languages = list_languages(new.compared, options.language)
-        note(*about_languages(source.detector, new.compared, languages))
+        note(*reading.about_languages(source.detector, new.compared, languages))
         if options.within:
             hits = _hits_within(index, new, options)
         else:

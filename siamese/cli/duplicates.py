@@ -22,8 +22,8 @@ from siamese.cli.arguments import (
     command,
     flag,
     option,
+    refuse_flags,
 )
-from siamese.cli.effects import refuse_flags
 from siamese.cli.output import (
     Facts,
     Result,

@@ -19,9 +19,8 @@ from siamese.cli.arguments import (
     flag,
     option,
     positional,
+    refuse_flags,
 )
-from siamese.cli.effects import refuse_flags
-from siamese.cli.languages import about_languages, for_languages
 from siamese.cli.output import Facts, claim, note, note_each
 from siamese.cli.reading import opened, question_list
 from siamese.encoders import is_encoder_name
@@ -74,11 +73,11 @@ def index_build(options: IndexBuild) -> Facts:
     detector = reading.with_check_of(detector, model, options.check)
     note(*reading.too_long(detector, questions.compared))
     asked = model
-    detector = for_languages(detector, questions.compared, options.language)
+    detector = reading.for_languages(detector, questions.compared, options.language)
     if detector.encoder.name != asked and is_encoder_name(asked):
         model = detector.encoder.name
     languages = list_languages(questions.compared, options.language)
-    note(*about_languages(detector, questions.compared, languages, asked))
+    note(*reading.about_languages(detector, questions.compared, languages, asked))
     try:
         reading.build_index(
             detector,
@@ -146,7 +145,7 @@ def index_add(options: IndexAdd) -> Facts:
                 "The index numbers its questions itself: such a number as an id replaces one."
             )
         note(*reading.too_long(index.detector, questions.compared))
-        note(*about_languages(index.detector, questions.compared))
+        note(*reading.about_languages(index.detector, questions.compared))
         _, added, replaced, skipped = index.add(
             questions.questions,
             ids=questions.ids if questions.has_ids else None,

@@ -16,11 +16,11 @@ from siamese.cli.arguments import (
     command,
     option,
     positional,
+    refuse_flags,
 )
-from siamese.cli.effects import refuse_flags
+from siamese.cli.labelled import labelled_pairs
 from siamese.cli.output import Facts, Result, aligned, note, note_each, threshold_facts
 from siamese.cli.reading import (
-    labelled_pairs,
     load_model,
     no_labels,
     opened,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from siamese.cli.effects import refuse_flags
+from siamese.cli.arguments import refuse_flags
 from siamese.cli.output import Result, note, table_result, threshold_facts
 from siamese.groups.grouping import Grouping, Snapshot, refused_pairs
 from siamese.groups.linkage import strongest_pairs

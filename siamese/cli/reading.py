@@ -1,4 +1,4 @@
-"""Reading for the commands: lists of questions, labelled pairs, models, and indexes.
+"""Reading for the commands: lists of questions, models, and indexes.
 
 Nothing is printed here: what is to be said of a file or a model is returned in lines.
 """
@@ -6,35 +6,49 @@ Nothing is printed here: what is to be said of a file or a model is returned in 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import shlex
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from siamese.cli.arguments import (
     CheckOptions,
     ListReading,
-    PairReading,
     RowReading,
     flag_of,
     given,
+    refuse_flags,
 )
-from siamese.cli.effects import refuse_flags
-from siamese.cli.languages import about_model, about_stems, for_languages
 from siamese.cli.messages import in_flags
-from siamese.encoders import USE, is_encoder_name
+from siamese.encoders import (
+    GET_MINILM,
+    MINILM,
+    MINILM_PACKAGE,
+    USE,
+    is_encoder_name,
+)
+from siamese.encoders.joined import Joined
+from siamese.encoders.languages import KNOWN, knowing_parts, unknown_languages
 from siamese.encoders.protocol import FrozenEncoder
-from siamese.errors import ArgumentError, CheckpointError, DataError, SiameseError
+from siamese.errors import ArgumentError, CheckpointError, DataError
 from siamese.model.detector import DuplicateDetector
 from siamese.model.near_misses import NearMissCheck
-from siamese.reading.pairs import QuestionPairs, has_links, names_by_id, read_pairs
 from siamese.reading.questions import QuestionList, read_questions
 from siamese.system.arguments import counted
 from siamese.system.files import explained
 from siamese.text.columns import normal_name, read_spec
 from siamese.text.display import NO_LABELS
+from siamese.text.language import (
+    ENGLISH,
+    LANGUAGES,
+    ListLanguages,
+    list_languages,
+    spread,
+)
 
 if TYPE_CHECKING:
     from siamese.index import QuestionIndex
@@ -59,6 +73,11 @@ class UnreadList(DataError):
 
 
 # ---- Lists of questions ----
+
+
+def row_options(read: RowReading) -> dict[str, Any]:
+    """How the rows of a file are read, as the library's readers take it."""
+    return {"bad_rows": read.bad_rows, "encoding": read.encoding}
 
 
 def question_list(
@@ -117,78 +136,6 @@ def findings(report: ReadReport | None) -> list[str]:
         return []
     spoken = [in_flags(line, ("keep_repeated", "id_column")) for line in lines]
     return ["\n  ".join([f"{report.path}:", *spoken])]
-
-
-# ---- Labelled pairs ----
-
-
-class ReadPairs(NamedTuple):
-    """Labelled pairs as a command reads them."""
-
-    pairs: QuestionPairs
-    # id -> question of the list whose ids the pairs name; None where they name texts.
-    texts: dict[str, str] | None
-    notes: list[str]  # what is to be said of both
-
-
-def row_options(read: RowReading) -> dict[str, Any]:
-    """How the rows of a file are read, as the library's readers take it."""
-    return {"bad_rows": read.bad_rows, "encoding": read.encoding}
-
-
-def labelled_pairs(
-    path: str,
-    read: PairReading,
-    *,
-    listed: str | None = None,
-    source: Source | None = None,
-    labels: bool = True,
-) -> ReadPairs:
-    """The pairs of a file.
-
-    Args:
-      path: the file.
-      read: how it is read, and how the list is: then a `LinkReading`.
-      listed: the list or index whose ids it names.
-      source: the index or list whose ids it may name where no other list is given.
-      labels: False for a file whose labels are not read.
-    """
-    notes: list[str] = []
-    texts = None
-    if listed:
-        texts, notes = _texts_by_id(listed, read)
-    elif source is not None and not read.columns and _names_by_id(path, read):
-        entries = source.index().snapshot().entries
-        texts = {entry["id"]: entry["question"] for entry in entries}
-        notes = [f"{path} names questions of {source.path} by their ids."]
-    options = {**row_options(read), "texts": texts, "labels": labels}
-    pairs = read_pairs(path, columns=read.columns or (), **options)
-    return ReadPairs(pairs, texts, [*notes, *findings(pairs.report)])
-
-
-def _texts_by_id(path: str, read: Any) -> tuple[dict[str, str], list[str]]:
-    """The questions of a list or an index by their ids, and what is to be said of it."""
-    if kind_of(path) == "index":
-        from siamese.index import QuestionIndex
-
-        with QuestionIndex.open(path) as index:
-            return {own["id"]: own["question"] for own in index.snapshot().entries}, []
-    questions = question_list(path, read)
-    texts = dict(zip(questions.ids, questions.questions))
-    return texts, about_list(path, questions)
-
-
-def _names_by_id(path: str, read: PairReading) -> bool:
-    return os.path.isfile(path) and names_by_id(path, read.encoding)
-
-
-def is_list_with_links(path: str, read: PairReading) -> bool:
-    """Whether a file is a list of questions with links between them, in place of labelled pairs."""
-    if read.columns or not os.path.isfile(path):
-        return False
-    with contextlib.suppress(SiameseError):  # What it is, `read_pairs` says.
-        return has_links(path, encoding=read.encoding)
-    return False
 
 
 # ---- Models ----
@@ -250,6 +197,117 @@ def no_labels(
     line = f"{name}, threshold {detector.threshold:.3f}. {NO_LABELS[:-1]}; {fit}."
     is_measured = detector.encoder.name == USE and detector.check is not None
     return [line, ABOVE_DEFAULT] if is_measured else [line]
+
+
+# ---- The languages of a list ----
+
+LOOKED_AT = 1_000  # questions of an index, by which its language is told
+# So many times as long as `use` takes `minilm`: 6 on short questions, 13 on tickets
+# (docs/tasks/train.md).
+TIMES_USE = 10
+FEW = 500  # questions, which take less than a minute on any machine
+TIMED = 200  # questions of a longer list whose time by `use` is taken
+MULTILINGUAL = "--model NAME, a multilingual model of sentence-transformers"
+
+
+def about_model(
+    detector: DuplicateDetector,
+    questions: Sequence[str],
+    main: str | None,
+    asked: str,
+) -> list[str]:
+    """What is to be said of a model for a list in its languages.
+
+    `main` is its main language where the owner says it, `asked` the name of the model
+    that was asked for.
+    """
+    languages = list_languages(questions, main)
+    if languages.is_english:
+        return _about_minilm(detector, questions)
+    return about_languages(detector, questions, languages, asked)
+
+
+def for_languages(
+    detector: DuplicateDetector, questions: Sequence[str], main: str | None
+) -> DuplicateDetector:
+    """An encoder's model without the parts that do not know the languages of a list; others as they are.
+
+    `main` is the main language of the list where the owner says it.
+    """
+    if detector.threshold_from != "default" or not isinstance(detector.encoder, Joined):
+        return detector
+    languages = list_languages(questions, main)
+    encoder = knowing_parts(detector.encoder, questions, languages)
+    if encoder is detector.encoder:
+        return detector
+    return DuplicateDetector.from_encoder(encoder).with_check(detector.check)
+
+
+def about_languages(
+    detector: DuplicateDetector,
+    questions: Sequence[str],
+    languages: ListLanguages | None = None,
+    asked: str | None = None,
+) -> list[str]:
+    """A line for each language, from 5 % of a list on, that the model or a part of it does not know.
+
+    Args:
+      detector: the model that compares.
+      questions: the list.
+      languages: those of the list, where they are known.
+      asked: the name of the model that was asked for, which may have more parts.
+    """
+    own = detector.encoder.name
+    left_out = set(asked.split("+")) - set(own.split("+")) if asked else set()
+    name = "+".join([own, *sorted(left_out & KNOWN.keys())])
+    lines = []
+    for unknown in unknown_languages(questions, name, languages):
+        if unknown.part in left_out:
+            lines.append(f"{unknown.text}; `{own}` alone compares these questions.")
+            continue
+        other = "--model use" if unknown.language in KNOWN["use"] else MULTILINGUAL
+        lines.append(f"{unknown}. Another encoder: {other}.")
+    return lines
+
+
+def about_stems(index: QuestionIndex) -> list[str]:
+    """A line where words of another language are found as if they were English."""
+    if index.facts.languages is not None:
+        return []
+    texts = [entry["question"] for entry in index.snapshot().entries[:LOOKED_AT]]
+    main = list_languages(texts).main
+    if main == ENGLISH:
+        return []
+    return [
+        f"Its words are stemmed as English ones, and the questions look {LANGUAGES[main]}; "
+        "made again, the index takes their own stems."
+    ]
+
+
+def _about_minilm(detector: DuplicateDetector, questions: Sequence[str]) -> list[str]:
+    """A line on what `minilm` would take for an English list that `use` compares."""
+    if detector.encoder.name != USE or not questions:
+        return []
+    minutes = 0
+    if len(questions) > FEW:
+        minutes = round(TIMES_USE * _seconds(detector, questions) / 60)
+    takes = "less than a minute"
+    if minutes:
+        takes = "about a minute" if minutes == 1 else f"about {minutes:,} minutes"
+    line = f"On English tickets --model {MINILM} finds more, and takes {takes} here."
+    if importlib.util.find_spec(MINILM_PACKAGE) is None:
+        line = f"{line} To get it: {GET_MINILM}"
+    return [line]
+
+
+def _seconds(detector: DuplicateDetector, questions: Sequence[str]) -> float:
+    """How long a list takes on all cores, by a sample on one."""
+    sample = [questions[at] for at in spread(len(questions), TIMED)]
+    detector.encode(sample[:1])  # The first time takes longer.
+    begun = time.perf_counter()
+    detector.encode(sample)
+    seconds = time.perf_counter() - begun
+    return seconds * len(questions) / len(sample) / (os.cpu_count() or 1)
 
 
 # ---- What a command compares: an index, or a list of questions ----

@@ -18,11 +18,12 @@ from siamese.cli.arguments import (
     LinkReading,
     command,
     option,
+    refuse_flags,
 )
 from siamese.cli.asking import ask_pairs
-from siamese.cli.effects import refuse_flags
+from siamese.cli.labelled import labelled_pairs
 from siamese.cli.output import Facts, Result, claim, note, note_each
-from siamese.cli.reading import labelled_pairs, opened, too_long
+from siamese.cli.reading import opened, too_long
 from siamese.encoders import is_encoder_name
 from siamese.errors import ArgumentError, DataError
 from siamese.index.asking import ENOUGH

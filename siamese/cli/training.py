@@ -20,12 +20,11 @@ from siamese.cli.arguments import (
     given,
     option,
     positional,
+    refuse_flags,
 )
-from siamese.cli.effects import refuse_flags
+from siamese.cli.labelled import is_list_with_links, labelled_pairs
 from siamese.cli.output import Facts, Result, claim, note
 from siamese.cli.reading import (
-    is_list_with_links,
-    labelled_pairs,
     load_model,
     too_long,
 )

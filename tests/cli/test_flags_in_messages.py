@@ -38,19 +38,16 @@ PRINTED_BY = {
     "serving": {"serve"},
     "cli/answering.py": {"search"},
     "cli/answers.py": {"threshold"},
-    "cli/arguments.py": set(),  # It declares them.
+    "cli/arguments.py": set(),  # It declares them; test_effects.py has a row for each refused.
     "cli/asking.py": {"threshold"},
     "cli/duplicates.py": {"duplicates"},
-    "cli/effects.py": set(),  # tests/cli/test_effects.py has a row for each.
     "cli/indexing.py: _check_form": {"index add"},
-    "cli/kept_apart.py: about_ignored": {"threshold"},
-    "cli/kept_apart.py": {"duplicates"},
+    "cli/pairs.py": {"duplicates"},
     "cli/labels.py": {"evaluate"},
     "cli/main.py": {""},
     "cli/messages.py": set(),  # It puts them in the place of Python's arguments.
     "cli/output.py: claim": WRITE,
     "cli/reading.py": ON_INDEXES,
-    "cli/languages.py": {"duplicates", "search", "match", "index build"},
     "cli/threshold.py": {"threshold"},
     "cli/training.py": {"train"},
 }
