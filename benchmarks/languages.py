@@ -6,6 +6,9 @@ translations   Tatoeba's sentences and their English translations: for which par
                the nearest of all English sentences?
 similarity     STS benchmark: Pearson's r of the cosine and people's ratings, in the language, and of the
                first sentence in English with the second one
+thresholds     half of the STS benchmark: above which cosine there are as many pairs as above 0.70 in
+               English; the other half: precision and recall for ratings of 4 and more, at 0.70 and
+               at the default
 recognition    Tatoeba: how many texts alone are told right by `siamese.text.language`, how many lists of
                300, and what it takes
 spelling       Tatoeba: how many sentences change where slips are set right
@@ -24,6 +27,7 @@ run again alone.
 
 import argparse
 import csv
+import itertools
 import json
 import time
 from collections.abc import Callable
@@ -36,6 +40,8 @@ from siamese import DuplicateDetector, QuestionIndex
 from siamese.corpus import HANDWRITTEN_FILES, handwritten_questions
 from siamese.encoders import find_encoder
 from siamese.evaluation.retrieval import evaluate_retrieval
+from siamese.model.across import lowered
+from siamese.model.detector import are_above
 from siamese.text import language
 
 HERE = Path(__file__).parent
@@ -113,6 +119,35 @@ def similarity(data: Path) -> Figures:
     }
 
 
+def thresholds(data: Path) -> Figures:
+    """The default threshold inside a language and between two, chosen and reported on halves of STS."""
+    detector = DuplicateDetector.from_encoder("use")
+    texts: dict[str, list[list[str]]] = {}
+    vectors = {}
+    for code in STS:
+        with open(data / "sts" / f"{code}.csv", encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file))
+        texts[code] = [[row[side] for row in rows] for side in (0, 1)]
+        vectors[code] = list(map(detector.encode, texts[code]))
+    right = np.array([float(row[2]) >= SAME_RATING for row in rows])
+    chooses = np.random.default_rng(0).permutation(len(right)) % 2 == 0
+    english = (vectors["en"][0] * vectors["en"][1]).sum(axis=1)
+    above = (english[chooses] > detector.threshold).mean()
+    figures = {}
+    for one, two in [*((c, c) for c in STS), *itertools.permutations(STS, 2)]:
+        if two == "en" and one != "en":
+            continue
+        cosines = (vectors[one][0] * vectors[two][1]).sum(axis=1)
+        borders = detector.threshold - lowered(texts[one][0], texts[two][1])
+        row = {"as_many_above": float(np.quantile(cosines[chooses], 1 - above))}
+        for name, cut in (("0.7", detector.threshold), ("default", borders)):
+            found = (cosines > cut)[~chooses]
+            row[f"precision_{name}"] = float(right[~chooses][found].mean())
+            row[f"recall_{name}"] = float(found[right[~chooses]].mean())
+        figures[one if one == two else f"{one}-{two}"] = row
+    return figures
+
+
 def recognition(data: Path) -> Figures:
     """Texts alone, by length, and lists, whose language is told right."""
     figures = {}
@@ -161,15 +196,16 @@ def pair_figures(
     upper = np.triu_indices(len(texts), 1)
     one, two = detector.pairs(texts, texts)
     rows = np.stack(upper, axis=1)
-    scores = np.concatenate(
-        [
-            detector.decision.scores(one.rows(part[:, 0]), two.rows(part[:, 1]))
-            for part in np.array_split(rows, 1 + len(rows) // 10_000)
-        ]
-    )
+    all_scores = []
+    all_found = []
+    for part in np.array_split(rows, 1 + len(rows) // 10_000):
+        sides = one.rows(part[:, 0]), two.rows(part[:, 1])
+        all_scores.append(detector.decision.scores(*sides))
+        all_found.append(are_above(detector, all_scores[-1], *sides))
+    scores = np.concatenate(all_scores)
+    found = np.concatenate(all_found)
     right = np.equal.outer(meanings, meanings)[upper]
     across = np.not_equal.outer(codes, codes)[upper]
-    found = scores > detector.threshold
     precision, recall, cuts = precision_recall_curve(right, scores)
     f1 = 2 * precision * recall / np.maximum(precision + recall, 1e-9)
     figures = {
@@ -184,6 +220,9 @@ def pair_figures(
     if across.any():
         figures["recall_across"] = float(found[right & across].mean())
         figures["precision_across"] = float(right[found & across].mean())
+        alike = scores > detector.threshold
+        figures["precision_across_0.7"] = float(right[alike & across].mean())
+        figures["recall_across_0.7"] = float(alike[right & across].mean())
     return figures
 
 
@@ -313,6 +352,7 @@ def faq(data: Path) -> Figures:
 PARTS: dict[str, Callable[[Path], Figures]] = {
     "translations": translations,
     "similarity": similarity,
+    "thresholds": thresholds,
     "recognition": recognition,
     "spelling": spelling,
     "questions": questions,
@@ -339,6 +379,8 @@ BY_LIST = {
     "recall": ("recall", 3),
     "precision_across": ("precision across languages", 3),
     "recall_across": ("recall across languages", 3),
+    "precision_across_0.7": ("precision across languages, at 0.70 for all pairs", 3),
+    "recall_across_0.7": ("recall across languages, at 0.70 for all pairs", 3),
     "average_precision": ("average precision", 3),
     "best_threshold": ("threshold of the best F1", 3),
     "best_f1": ("best F1", 3),
@@ -352,6 +394,13 @@ BY_HALF = {
     "refused": ("near misses at or below the default threshold", 2),
     "same": ("pairs that ask the same, with a cosine above it", 0),
     "same_kept": ("of these stay above it with the check", 2),
+}
+BY_PAIR = {
+    "as_many_above": ("cosine above which as many lie as above 0.70 in English", 3),
+    "precision_0.7": ("precision at 0.70", 3),
+    "recall_0.7": ("recall at 0.70", 3),
+    "precision_default": ("precision at the default", 3),
+    "recall_default": ("recall at the default", 3),
 }
 BY_SEARCH = {
     "questions": ("texts", 0),
@@ -371,6 +420,17 @@ def table(figures: Figures, names: dict[str, tuple[str, int]]) -> list[str]:
     return lines
 
 
+def shown_pairs(figures: Figures) -> Figures:
+    """Languages, each with English, and the mean of the pairs of two others."""
+    shown = {name: row for name, row in figures.items() if name[2:3] != "-"}
+    shown |= {name: row for name, row in figures.items() if name.startswith("en-")}
+    others = [row for name, row in figures.items() if name not in shown]
+    if others:
+        means = {key: float(np.mean([row[key] for row in others])) for key in others[0]}
+        shown["two others, mean"] = means
+    return shown
+
+
 def page(results: dict[str, Figures]) -> str:
     """The figures as Markdown."""
     by_language: Figures = {code: {} for code in language.LANGUAGES}
@@ -383,6 +443,8 @@ def page(results: dict[str, Figures]) -> str:
         "Made by `python benchmarks/languages.py --data DATA`; its docstring says what is measured.\n",
         "## Sentences\n",
         *table(by_language, BY_LANGUAGE),
+        "\n## Thresholds inside a language, and between two\n",
+        *table(shown_pairs(results.get("thresholds", {})), BY_PAIR),
         "\n## Handwritten questions, all pairs at the default threshold\n",
         *table(results.get("questions", {}), BY_LIST),
         "\n## Near misses written by hand\n",

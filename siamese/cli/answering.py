@@ -45,13 +45,13 @@ from siamese.errors import ArgumentError
 from siamese.groups.table import renamed, table_names
 from siamese.groups.within import LANGUAGE, keys_of, rows_by_key
 from siamese.model.decision import Questions, ReadTexts
-from siamese.model.detector import DuplicateDetector, judged
+from siamese.model.detector import DuplicateDetector, judged, own_borders
 from siamese.model.explain import explain
 from siamese.nn.nearest import top_k
 from siamese.system.arguments import whole_number
 from siamese.text.cleaning import has_words
 from siamese.text.display import harmless, rounded
-from siamese.text.language import list_languages
+from siamese.text.language import list_languages, sure_language
 
 if TYPE_CHECKING:
     from siamese.index import QuestionIndex
@@ -102,8 +102,8 @@ def predict(options: Predict) -> Result:
     pair = options.question1, options.question2
     _check_words(*pair)
     note(*too_long(detector, pair))
-    text, answer = _pair_answer(detector, pair, facts["threshold"])
-    answer |= facts
+    text, answer = _pair_answer(detector, pair, options.threshold)
+    answer = facts | answer
     if options.explain:
         explanation = explain(detector, *pair)
         words = explanation.as_dict()
@@ -122,12 +122,14 @@ def _check_words(*questions: str) -> None:
 
 
 def _pair_answer(
-    detector: DuplicateDetector, pair: tuple[str, str], cut: float
+    detector: DuplicateDetector, pair: tuple[str, str], threshold: float | None
 ) -> tuple[str, Facts]:
     """The answer to two questions, as a text and as values."""
     one, two = pair
     sides = detector.pairs([one], [two])
-    ((cosine, probability, is_duplicate, difference),) = judged(detector, *sides, cut)
+    (answered,) = judged(detector, *sides, threshold)
+    cosine, probability, is_duplicate, difference = answered
+    cut = float(own_borders(detector, *sides)[0]) if threshold is None else threshold
     unknown = [word for question in pair for word in detector.unknown_words(question)]
     verdict = "duplicate" if is_duplicate else "not a duplicate"
     sign = ">" if is_duplicate else "<="
@@ -147,6 +149,7 @@ def _pair_answer(
         "probability": probability,
         "difference": difference,
         "unknown_words": unknown,
+        "threshold": cut,
     }
     return "\n".join(f"  {line}" for line in lines), answer
 
@@ -225,6 +228,8 @@ def search(options: Search) -> Result:
         note(*source.about_threshold(options.threshold))
         index = source.index()
         detector = source.detector
+        codes = [*reading.codes_of(index), *filter(None, [sure_language(question)])]
+        note(*reading.about_across(detector, options.threshold, *codes))
         note(*too_long(detector, [question]))
         hits = index.search(
             question,
@@ -383,7 +388,10 @@ def _matched_with(other: str, options: Match) -> Matches:
         note(*reading.about_columns(index, new))
         note(*too_long(source.detector, new.compared))
         languages = list_languages(new.compared, options.language)
-        note(*reading.about_languages(source.detector, new.compared, languages))
+        detector = source.detector
+        note(*reading.about_languages(detector, new.compared, languages))
+        codes = [*reading.codes_of(index), *languages.shares]
+        note(*reading.about_across(detector, options.threshold, *codes))
         if options.within:
             hits = _hits_within(index, new, options)
         else:
@@ -451,6 +459,9 @@ def _matched_alone(options: Match) -> Matches:
         note(*source.about_threshold(options.threshold))
         index = source.index()
         detector = source.detector
+        note(
+            *reading.about_across(detector, options.threshold, *reading.codes_of(index))
+        )
         shot = index.snapshot()
         entries = shot.entries
         vectors = shot.vectors

@@ -58,6 +58,7 @@ from siamese.index.list_pairs import ListPairs
 from siamese.reading.clusters import answer_key, check_answers
 from siamese.reading.pairs import QuestionPairs
 from siamese.system.arguments import counted
+from siamese.text.language import list_languages
 from siamese.text.values import json_value
 
 WIDTH = 70  # characters of a question that are shown
@@ -117,6 +118,7 @@ def duplicates(options: Duplicates) -> Result:
         if not (options.pairs or options.differences):
             return _group_table(source, options)
         shot, answers = _compared(source, options)
+        note(*_about_across(source, shot, options))
         keys = _keys(source, shot, options)
         if options.pairs:
             return pair_table(shot, keys, options, source.delimiter)
@@ -166,6 +168,13 @@ def _keys(source: Source, shot: Snapshot, options: Duplicates) -> list[Key]:
     return keys_of(shot.entries, options.within or (), source.main_language)
 
 
+def _about_across(source: Source, shot: Snapshot, options: Duplicates) -> list[str]:
+    """A line where the default threshold counts for questions of several languages."""
+    texts = [entry["question"] for entry in shot.entries]
+    languages = list_languages(texts, source.main_language)
+    return reading.about_across(shot.detector, options.threshold, *languages.shares)
+
+
 # ---- Groups ----
 
 
@@ -173,6 +182,7 @@ def _group_table(source: Source, options: Duplicates) -> Result:
     """The table of the groups, with what there is to say of them."""
     parts, shot, answers = _groups(source, options)
     rows = group_rows(shot, options.keep or "central")
+    note(*_about_across(source, shot, options))
     note(*_unknown_line(shot))
     facts = _facts(shot, options)
     if facts["threshold_from"] == "groups":
@@ -272,7 +282,7 @@ def _count_kept_apart(shot: Snapshot, answers: QuestionPairs | None) -> int:
     """How many pairs the check keeps apart in groups: they share none, and nobody answered."""
     pairs = shot.refused
     if pairs is None:
-        grouping = Grouping.of(shot.detector, shot.threshold, shot.vectors)
+        grouping = Grouping.of(shot.detector, shot.threshold, shot.questions)
         pairs = refused_pairs(shot.detector, shot.questions, grouping)
     group_of = group_labels(shot.groups, len(shot.entries))
     pairs = pairs[group_of[pairs[:, 0]] != group_of[pairs[:, 1]]]

@@ -192,7 +192,7 @@ def _on_groups(options: Evaluate, column: str) -> Result:
     f1 = {}
     texts = [entry["question"] for entry in shot.entries]
     for cut in CUTS:
-        grouping = Grouping.of(shot.detector, cut, shot.vectors)
+        grouping = Grouping.of(shot.detector, cut, shot.questions)
         made, _ = linked_labels(shot.questions, texts, shot.detector, grouping)
         f1[cut] = group_figures(made, truth)["f1"]
     best = max(f1, key=f1.__getitem__)

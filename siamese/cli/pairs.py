@@ -10,13 +10,19 @@ import numpy as np
 
 from siamese.cli.arguments import refuse_flags
 from siamese.cli.output import Result, note, table_result, threshold_facts
-from siamese.groups.grouping import Grouping, Snapshot, refused_pairs
+from siamese.groups.grouping import (
+    Grouping,
+    Snapshot,
+    across_languages,
+    is_lower_among,
+    refused_pairs,
+)
 from siamese.groups.linkage import strongest_pairs
 from siamese.groups.local import local_means, ranking_weight, scaled
 from siamese.groups.table import PAIR_COLUMNS, Row, pair_rows
 from siamese.groups.within import Key, rows_by_key
 from siamese.model.decision import Questions
-from siamese.model.detector import DuplicateDetector, shown_difference
+from siamese.model.detector import DuplicateDetector, are_above, shown_difference
 from siamese.nn.nearest import EQUAL, cosines_with, in_blocks
 from siamese.reading.clusters import answer_key
 from siamese.reading.pairs import QuestionPairs
@@ -114,19 +120,10 @@ def _found_pairs(
     """The pairs above the threshold, in the order of local scaling."""
     vectors = questions.vectors
     threshold, weight, shifts = _ranking(detector, vectors, options)
+    is_given = options.threshold is not None
+    is_lower = not is_given and is_lower_among(detector, questions.texts)
     cut = min(threshold, EQUAL)
-    decision = detector.decision
-    rule = decision.rule(cut, questions)
-
-    def scores_of(i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        return decision.scores(questions.rows(i), questions.rows(j))
-
-    allowed = None
-    if rule.penalties or rule.joins:
-        allowed = lambda i, j: scores_of(i, j) > cut  # noqa: E731
-    first, second, cosines, _ = strongest_pairs(
-        vectors, rule.threshold, allowed, shifts
-    )
+    first, second, cosines = _pairs_above(detector, questions, cut, is_lower, shifts)
 
     ranked_by = cosines
     if shifts is not None:
@@ -142,12 +139,41 @@ def _found_pairs(
     second = second[best]
     scores = ranked_by[best]
     name = "adjusted" if weight else None
-    if decision.measure == "probability":
+    if detector.decision.measure == "probability":
         name = "probability"
+
+        def scores_of(i: np.ndarray, j: np.ndarray) -> np.ndarray:
+            return detector.decision.scores(questions.rows(i), questions.rows(j))
+
         scores = in_blocks(scores_of, first, second)
     return FoundPairs(
         first, second, cosines[best], scores, name, threshold, weight, count
     )
+
+
+def _pairs_above(
+    detector: DuplicateDetector,
+    questions: Questions,
+    cut: float,
+    is_lower: bool,
+    shifts: np.ndarray | None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The pairs whose scores are above a threshold, and their cosines, as `strongest_pairs` gives them.
+
+    `is_lower` says whether the threshold is lower between two languages.
+    """
+    rule = detector.decision.rule(cut, questions)
+    if is_lower:
+        rule = across_languages(rule, questions.texts)
+
+    def are_found(i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        sides = questions.rows(i), questions.rows(j)
+        scores = detector.decision.scores(*sides)
+        return are_above(detector, scores, *sides) if is_lower else scores > cut
+
+    allowed = are_found if rule.penalties or rule.joins else None
+    vectors = questions.vectors
+    return strongest_pairs(vectors, rule.threshold, allowed, shifts)[:3]
 
 
 # ---- Kept apart ----
@@ -171,7 +197,7 @@ def differences_table(
     rows: list[Row] = []
     for part in rows_by_key(keys).values():
         questions = shot.questions.rows(part)
-        grouping = Grouping.of(detector, options.threshold, questions.vectors)
+        grouping = Grouping.of(detector, options.threshold, questions)
         pairs = refused_pairs(detector, questions, grouping)
         rows += _with_reasons(shot, not_answered(shot, part[pairs], answers))
     rows.sort(key=lambda row: -row["similarity"])

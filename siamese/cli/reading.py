@@ -35,7 +35,8 @@ from siamese.encoders.joined import Joined
 from siamese.encoders.languages import KNOWN, knowing_parts, unknown_languages
 from siamese.encoders.protocol import FrozenEncoder
 from siamese.errors import ArgumentError, CheckpointError, DataError
-from siamese.model.detector import DuplicateDetector
+from siamese.model.across import ENGLISH_WITH_OTHER, TWO_OTHERS
+from siamese.model.detector import DuplicateDetector, is_lower_across
 from siamese.model.near_misses import NearMissCheck
 from siamese.reading.questions import QuestionList, read_questions
 from siamese.system.arguments import counted
@@ -268,6 +269,31 @@ def about_languages(
         other = "--model use" if unknown.language in KNOWN["use"] else MULTILINGUAL
         lines.append(f"{unknown}. Another encoder: {other}.")
     return lines
+
+
+def about_across(
+    detector: DuplicateDetector, threshold: float | None, *codes: str
+) -> list[str]:
+    """A line where the default threshold counts for questions of several languages.
+
+    `codes` are these languages, keys of `LANGUAGES`.
+    """
+    if threshold is not None or not is_lower_across(detector) or len({*codes}) < 2:
+        return []
+    with_english, others = (
+        f"{detector.threshold - lower:.3f}"
+        for lower in (ENGLISH_WITH_OTHER, TWO_OTHERS)
+    )
+    return [
+        f"Between two languages the threshold is lower: {with_english} for English with "
+        f"another one, {others} for two others."
+    ]
+
+
+def codes_of(index: QuestionIndex) -> list[str]:
+    """The languages of an index, where they are known."""
+    languages = index.facts.languages
+    return [] if languages is None else list(languages.shares)
 
 
 def about_stems(index: QuestionIndex) -> list[str]:

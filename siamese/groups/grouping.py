@@ -12,12 +12,14 @@ from siamese.errors import ArgumentError
 from siamese.groups.answers import answered_places
 from siamese.groups.linkage import average_linkage, strongest_pairs
 from siamese.groups.local import local_means, ranking_weight, scaled
+from siamese.model.across import TWO_OTHERS, lowered
 from siamese.model.decision import Questions, Rule
-from siamese.model.detector import DuplicateDetector, encoded
+from siamese.model.detector import DuplicateDetector, encoded, is_lower_across
 from siamese.nn.nearest import EQUAL, TEXT_PAIRS, in_blocks
 from siamese.reading.clusters import connected_groups, first_places
 from siamese.system.arguments import as_number
 from siamese.text.cleaning import folded
+from siamese.text.language import list_languages
 
 if TYPE_CHECKING:
     from siamese.reading.pairs import QuestionPairs
@@ -45,10 +47,11 @@ class Grouping(NamedTuple):
     means: np.ndarray | None = None
     # the fingerprint of the near-miss check; "" where there was none
     check: str = ""
+    across: bool = False  # Is the threshold lower between two languages?
 
     @classmethod
     def of(
-        cls, detector: DuplicateDetector, threshold: float | None, vectors: np.ndarray
+        cls, detector: DuplicateDetector, threshold: float | None, questions: Questions
     ) -> Grouping:
         """By a threshold, or as the detector makes groups of a list where None."""
         check = check_of(detector)
@@ -56,7 +59,9 @@ class Grouping(NamedTuple):
             return cls(as_number(threshold, "threshold", -1, 1), check=check)
         cut, weight = detector.list_cut
         own = cls(cut, weight, check=check)
-        return own._replace(means=local_means(vectors)) if own.weight else own
+        if own.weight:
+            return own._replace(means=local_means(questions.vectors))
+        return own._replace(across=is_lower_among(detector, questions.texts))
 
     @property
     def shifts(self) -> np.ndarray | None:
@@ -65,11 +70,13 @@ class Grouping(NamedTuple):
 
     def rule(self, detector: DuplicateDetector, questions: Questions) -> Rule:
         """How questions are joined."""
-        return detector.decision.rule(min(self.threshold, EQUAL), questions)
+        rule = detector.decision.rule(min(self.threshold, EQUAL), questions)
+        return across_languages(rule, questions.texts) if self.across else rule
 
     def check_threshold(self, threshold: float | None) -> None:
         """ArgumentError where another threshold is asked for."""
-        if threshold is None or (threshold, 0.0) == (self.threshold, self.weight):
+        own = self.threshold, self.weight, self.across
+        if threshold is None or (threshold, 0.0, False) == own:
             return
         how = f"threshold {self.threshold}"
         if self.weight:
@@ -79,6 +86,26 @@ class Grouping(NamedTuple):
             f"threshold={threshold} and regroup=True.",
             arguments=("threshold", "regroup"),
         )
+
+
+def is_lower_among(detector: DuplicateDetector, texts: Sequence[str]) -> bool:
+    """Whether the threshold is the default, which is lower between languages, and texts are in several."""
+    return is_lower_across(detector) and len(list_languages(texts).shares) > 1
+
+
+def across_languages(rule: Rule, texts: Sequence[str]) -> Rule:
+    """A rule whose threshold is lower for a pair of texts in two languages.
+
+    It is lower for all pairs, and what a pair has too much of that is a penalty.
+    """
+    of_words = rule.penalties
+
+    def penalties(i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        sides = ([texts[row] for row in rows.tolist()] for rows in (i, j))
+        found = (TWO_OTHERS - lowered(*sides)).astype(np.float32)
+        return found if of_words is None else found + of_words(i, j)
+
+    return rule._replace(threshold=rule.threshold - TWO_OTHERS, penalties=penalties)
 
 
 def check_of(detector: DuplicateDetector) -> str:
@@ -174,7 +201,7 @@ def grouped(
     detector = shot.detector
     questions = shot.questions
     vectors = questions.vectors
-    grouping = Grouping.of(detector, threshold, vectors)
+    grouping = Grouping.of(detector, threshold, questions)
     texts = [entry["question"] for entry in shot.entries]
     labels, refused = linked_labels(questions, texts, detector, grouping)
     if answers is not None and len(answers):

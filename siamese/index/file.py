@@ -167,8 +167,10 @@ def _is_reading(value: Any) -> bool:
 def _is_grouping(value: Any) -> bool:
     if value is None:
         return True
-    names = {"threshold", "weight", "last", "check"}
+    names = {"threshold", "weight", "last", "check", "across"}
     if not isinstance(value, dict) or {*value} != names or not _is_text(value["check"]):
+        return False
+    if type(value["across"]) is not bool:
         return False
     numbers = value["threshold"], value["weight"]
     are_numbers = all(type(n) in (int, float) and math.isfinite(n) for n in numbers)

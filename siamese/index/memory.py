@@ -309,7 +309,7 @@ class ListIndex(QuestionIndex):
         with self._changing:
             now = self._now
             if now.grouping is None or regroup:
-                grouping = Grouping.of(now.detector, threshold, now.vectors)
+                grouping = Grouping.of(now.detector, threshold, now.questions())
                 texts = [entry["question"] for entry in now.entries]
                 labels, refused = linked_labels(
                     now.questions(), texts, now.detector, grouping

@@ -403,9 +403,8 @@ def _linked(
     view: View, texts: list[str], threshold: float | None
 ) -> tuple[np.ndarray, np.ndarray, Grouping]:
     """New groups without the answers, the pairs that were kept apart, and how the groups were made."""
-    vectors = view.state.vectors
-    grouping = Grouping.of(view.detector, threshold, vectors)
     read = as_read(view.detector, texts, view.facts["reading"])
-    questions = Questions(read, vectors, list(map(folded, texts)))
+    questions = Questions(read, view.state.vectors, list(map(folded, texts)))
+    grouping = Grouping.of(view.detector, threshold, questions)
     labels, refused = linked_labels(questions, texts, view.detector, grouping)
     return labels, refused, grouping

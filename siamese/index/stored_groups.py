@@ -111,7 +111,8 @@ def _read_grouping(
     """How the groups were made, by the setting `grouping`."""
     weight = stored["weight"]
     means = _read_means(db, state) if weight else None
-    return Grouping(stored["threshold"], weight, means, stored["check"])
+    threshold = stored["threshold"]
+    return Grouping(threshold, weight, means, stored["check"], stored["across"])
 
 
 def _read_means(db: sqlite3.Connection, state: State) -> np.ndarray:
@@ -152,11 +153,11 @@ def write_labels(
     db.execute("delete from grouped")
     db.executemany("insert into grouped values (?, ?)", values)
     db.execute("delete from local")
-    threshold, weight, means, check = grouping
+    stored = grouping._asdict()
+    means = stored.pop("means")
     if means is not None:
         _write_means(db, rows, means[live])
-    last = int(rows.max(initial=0))
-    stored = {"threshold": threshold, "weight": weight, "last": last, "check": check}
+    stored["last"] = int(rows.max(initial=0))
     write_settings(db, grouping=stored)
 
 

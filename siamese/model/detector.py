@@ -18,6 +18,7 @@ from siamese.encoders.tree import tree_of
 from siamese.errors import ArgumentError, DataError
 from siamese.evaluation.thresholds import COURSE_THRESHOLD, fit_threshold
 from siamese.model import file as model_file
+from siamese.model.across import TWO_OTHERS, lowered
 from siamese.model.decision import (
     ByParts,
     Questions,
@@ -270,10 +271,12 @@ class DuplicateDetector:
         """Whether two questions (or two lists, pair by pair) have a score above a threshold or the own.
 
         The score is their cosine, or for a model with a curve of its parts their
-        probability; what a near-miss check takes off is off.
+        probability; what a near-miss check takes off is off. Between two languages the
+        default threshold is lower: see `siamese.model.across`.
         """
-        scores = self.decision.scores(*self.pairs(question1, question2))
-        answers = scores > border_of(self, threshold)
+        one, two = self.pairs(question1, question2)
+        scores = self.decision.scores(one, two)
+        answers = are_above(self, scores, one, two, threshold)
         is_one = isinstance(question1, str) and isinstance(question2, str)
         return bool(answers[0]) if is_one else answers
 
@@ -396,7 +399,7 @@ def judged(
     scores = detector.decision.scores(one, two)
     chances = detector.decision.probabilities(scores)
     known = [None] * len(cosines) if chances is None else chances.tolist()
-    answers = (scores > border_of(detector, threshold)).tolist()
+    answers = are_above(detector, scores, one, two, threshold).tolist()
     differences = differences_between(detector, one, two)
     return list(map(Verdict, cosines, known, answers, differences))
 
@@ -442,6 +445,38 @@ def border_of(detector: DuplicateDetector, threshold: float | None = None) -> fl
     if threshold is None:
         return min(detector.threshold, EQUAL)
     return min(as_number(threshold, "threshold", -1, 1), EQUAL)
+
+
+def is_lower_across(detector: DuplicateDetector) -> bool:
+    """Whether the threshold is the default of the encoder `use`, which is lower between two languages."""
+    return detector.threshold_from == "default" and detector.encoder.name == USE
+
+
+def own_borders(
+    detector: DuplicateDetector, one: Questions, two: Questions
+) -> np.ndarray:
+    """What the scores of pairs must exceed by the model's own threshold, float64 [n]."""
+    borders = np.full(len(one.texts), detector.threshold)
+    if is_lower_across(detector):
+        borders -= lowered(list(one.texts), list(two.texts))
+    return borders
+
+
+def are_above(
+    detector: DuplicateDetector,
+    scores: np.ndarray,
+    one: Questions,
+    two: Questions,
+    threshold: float | None = None,
+) -> np.ndarray:
+    """Whether the scores of pairs of questions exceed a threshold, or that of the model, bool [n]."""
+    border = border_of(detector, threshold)
+    answers = scores > border
+    if threshold is None and is_lower_across(detector):
+        near = np.flatnonzero(~answers & (scores > border - TWO_OTHERS))
+        borders = own_borders(detector, one.rows(near), two.rows(near))
+        answers[near] = scores[near] > borders
+    return answers
 
 
 def _one_or_all(values: np.ndarray, question1: Any, question2: Any) -> Any:

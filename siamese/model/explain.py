@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from siamese.errors import DataError
 from siamese.model.decision import Questions
-from siamese.model.detector import DuplicateDetector, judged
+from siamese.model.detector import DuplicateDetector, judged, own_borders
 from siamese.model.near_miss_features import FEATURES
 from siamese.model.near_miss_reasons import differences_of
 from siamese.nn.nearest import cosines_with
@@ -102,7 +102,7 @@ def explain(detector: DuplicateDetector, question1: str, question2: str) -> Expl
         question1,
         question2,
         *verdict,
-        detector.threshold,
+        float(own_borders(detector, *pair)[0]),
         sides[0],
         sides[1],
         compared=_compared(detector, *pair),

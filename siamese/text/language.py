@@ -65,6 +65,7 @@ SURE_LETTERS = 20  # and its letters
 LEAST_SHARE = 0.01  # of a list's texts in a language that is at hand
 SAMPLE = 1_000  # texts of a list whose languages are estimated
 LONGEST = 500  # characters of a text that are looked at
+_KEPT = 50_000  # texts whose languages are kept
 
 _CODES = tuple(LANGUAGES)
 _SAME = {"ms": "id", "nn": "no"}  # labels of the model that count as another
@@ -250,6 +251,24 @@ def language_of(text: str) -> tuple[str, float]:
     row = _probabilities([text])[0] * _prior()
     row /= row.sum()
     return _CODES[int(row.argmax())], float(row.max())
+
+
+@functools.lru_cache(_KEPT)
+def sure_language(text: str) -> str | None:
+    """The language of a text alone; None where it is not sure.
+
+    A text in another language than English needs more of its words than of English.
+
+    Example:
+      >>> sure_language("Wie setze ich mein Passwort zurück?"), sure_language("Passwort?")
+      ('de', None)
+    """
+    if is_plain_english(text):
+        return ENGLISH
+    if letters(text) < SURE_LETTERS or not is_plainly_foreign(text):
+        return None
+    code, probability = language_of(text)
+    return code if probability >= SURE else None
 
 
 def is_plain_english(text: str) -> bool:

@@ -140,3 +140,32 @@ def test_the_known_languages_are_those_whose_translations_are_found():
     found = json.loads(RESULTS.read_text("utf-8"))["translations"]
     known = {code for code, row in found.items() if row["translation_found"] >= 0.75}
     assert known | {"en"} == KNOWN["use"]
+
+
+LOWER = "Between two languages the threshold is lower"
+
+
+def test_a_lower_threshold_between_two_languages_is_said(run):
+    write("en.txt", *QUESTIONS["en"])
+    write("de.txt", *QUESTIONS["de"])
+    write("mixed.txt", *QUESTIONS["en"], *QUESTIONS["de"])
+    asked = QUESTIONS["de"][0]
+    for words in (
+        ["match", "de.txt", "en.txt"],
+        ["match", "mixed.txt"],
+        ["search", "en.txt", asked],
+    ):
+        _, _, err = run(*words)
+        assert LOWER in err, words
+        assert LOWER not in run(*words, "--threshold", "0.7")[2]
+    for words in (["match", "en.txt"], ["search", "en.txt", QUESTIONS["en"][0]]):
+        assert LOWER not in run(*words)[2], words
+
+
+def test_two_questions_are_judged_by_the_threshold_of_their_languages(run):
+    one = "Where is my invoice for the last order?"
+    other = "Wo ist meine letzte Rechnung?"
+    _, out, _ = run("predict", "use", one, other, "--json")
+    assert json.loads(out)["threshold"] == pytest.approx(0.6)
+    _, out, _ = run("predict", "use", one, one, "--json")
+    assert json.loads(out)["threshold"] == pytest.approx(0.7)
