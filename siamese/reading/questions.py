@@ -1,4 +1,9 @@
-"""Reading a list of questions: their texts, ids and other columns."""
+"""Reading a list of questions: their texts, ids and other columns.
+
+In three stages: `rows` gives each row of a file as column -> value; a row with a
+question and an id becomes an entry of the `QuestionList`; and what many of its texts
+repeat is left out of what is compared.
+"""
 
 from __future__ import annotations
 
@@ -117,11 +122,12 @@ def read_questions(
         source, bad_rows, names=known, specs=asked, encoding=encoding
     ) as rows:
         shown, made_of = _question_columns(rows, column)
+        sure = rows.column(id_column) if id_column else rows.first_column(ID_NAMES)
+        ids = sure or rows.first_column(ALL_ID_NAMES)
         if made_of is None:
             listed = _questions_of_pairs(rows, shown)
         else:
-            sure = rows.column(id_column) if id_column else rows.first_column(ID_NAMES)
-            listed, texts = _questions_of_rows(rows, shown, made_of, sure)
+            listed, texts = _questions_of_rows(rows, shown, made_of, ids, bool(sure))
             if not keep_repeated:
                 _leave_out_repeated(listed, made_of, texts, repeated)
     report = rows.report
@@ -161,11 +167,16 @@ def read_ids(
 
 
 def _questions_of_rows(
-    rows: Rows, shown: str, made_of: TextColumns, sure_ids: str | None
+    rows: Rows,
+    shown: str,
+    made_of: TextColumns,
+    id_column: str | None,
+    is_sure: bool,
 ) -> tuple[QuestionList, list[list[str]]]:
     """The list, whole texts compared, and the texts of each of the questions' columns.
 
-    `sure_ids` is the column of ids. Without one, a likely one may hold the ids.
+    Where the column of ids `is_sure`, each row must have an id of its own; a likely
+    column may turn out to hold none.
     """
     questions: list[str] = []
     ids: list[str] = []
@@ -173,7 +184,7 @@ def _questions_of_rows(
     numbers: list[int] = []
     is_joined = made_of.is_joined
     texts: list[list[str]] = [[] for _ in made_of.columns] if is_joined else [questions]
-    id_column = sure_ids or rows.first_column(ALL_ID_NAMES)
+    sure_ids = id_column if is_sure else None
     # Joined columns stay whole beside the question.
     used = {sure_ids, *(() if is_joined else made_of.columns)}
     recent: dict[str, str] = {}
@@ -190,13 +201,13 @@ def _questions_of_rows(
         report=rows.report,
         questions=questions,
         ids=ids,
-        has_ids=sure_ids is not None,
+        has_ids=is_sure,
         columns=[own or {} for own in columns] if any(columns) else None,
         rows=numbers,
         column=shown,
         compared=list(questions),
     )
-    if id_column and not sure_ids:
+    if id_column and not is_sure:
         _take_likely_ids(listed, id_column)
     return listed, texts
 

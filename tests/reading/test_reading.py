@@ -360,6 +360,14 @@ def test_pairs_in_memory_are_read_as_files_are(kind):
     assert pairs.report.findings == {"empty": [3]}
 
 
+@pytest.mark.parametrize("names", [["question1", "question2"], ["question"]])
+def test_a_column_of_ids_that_is_not_there_is_refused(names):
+    table = {name: [f"{name} is how far?"] for name in names}
+    assert len(read_questions(table).ids) == len(names)
+    with pytest.raises(DataError):
+        read_questions(table, id_column="ticket")
+
+
 @each_table
 def test_questions_in_memory_are_read_as_files_are(kind):
     result = read_questions(table_of(kind, TITLES), column="title2+title1")
