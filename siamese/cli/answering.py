@@ -238,25 +238,23 @@ def search(options: Search) -> Result:
             mode=mode,
             within=within,
         )
-        weight = weight_of(detector)
         # In other languages the weight of the words differs from text to text.
         languages = index.facts.languages if mode == "hybrid" else None
-        is_one = languages is None or languages.is_english
-    unknown = detector.unknown_words(question)
+        is_one_weight = languages is None or languages.is_english
     facts = threshold_facts(detector, options.threshold)
-    shown = weight if is_one else None
-    lines = _hit_lines(hits, detector.decision.measure, facts["threshold"], shown)
-    if not hits:
-        where = " and ".join(options.within or ())
-        lines = [f"Nothing found where {where}." if where else "Nothing found."]
     facts |= {
         "question": question,
         "hits": [rounded(hit._asdict()) for hit in hits],
         "mode": mode,
-        "vector_weight": weight,
-        "unknown_words": unknown,
+        "vector_weight": weight_of(detector),
+        "unknown_words": detector.unknown_words(question),
     }
-    return Result("\n".join([*lines, *_unseen(unknown)]), facts)
+    weight = facts["vector_weight"] if is_one_weight else None
+    lines = _hit_lines(hits, detector.decision.measure, facts["threshold"], weight)
+    if not hits:
+        where = " and ".join(options.within or ())
+        lines = [f"Nothing found where {where}." if where else "Nothing found."]
+    return Result("\n".join([*lines, *_unseen(facts["unknown_words"])]), facts)
 
 
 def _values_of(within: Sequence[str]) -> dict[str, str | None]:

@@ -33,7 +33,7 @@ from siamese.cli.output import (
     table_result,
     threshold_facts,
 )
-from siamese.cli.pairs import differences_table, not_answered, pair_table
+from siamese.cli.pairs import differences_table, pair_table
 from siamese.cli.reading import Source, opened
 from siamese.encoders.protocol import unknown_rows
 from siamese.errors import DataError
@@ -44,6 +44,7 @@ from siamese.groups.grouping import (
     below_threshold,
     group_labels,
     grouped,
+    not_answered,
     refused_pairs,
 )
 from siamese.groups.table import (
@@ -286,7 +287,9 @@ def _count_kept_apart(shot: Snapshot, answers: QuestionPairs | None) -> int:
         pairs = refused_pairs(shot.detector, shot.questions, grouping)
     group_of = group_labels(shot.groups, len(shot.entries))
     pairs = pairs[group_of[pairs[:, 0]] != group_of[pairs[:, 1]]]
-    return len(not_answered(shot, pairs, answers))
+    if answers is not None:
+        pairs = not_answered(shot, pairs, answers)
+    return len(pairs)
 
 
 def _about_kept_apart(count: int) -> str:

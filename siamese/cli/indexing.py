@@ -25,6 +25,7 @@ from siamese.cli.output import Facts, claim, note, note_each
 from siamese.cli.reading import opened, question_list
 from siamese.encoders import is_encoder_name
 from siamese.errors import ArgumentError
+from siamese.model.detector import DuplicateDetector
 from siamese.reading.questions import QuestionList, read_ids
 from siamese.text.columns import read_spec
 from siamese.text.language import list_languages
@@ -68,16 +69,7 @@ def index_build(options: IndexBuild) -> Facts:
         IndexFile(output, create=True).close()  # A file of another kind is refused.
     questions = question_list(path, options.read)
     note(*reading.about_list(path, questions))
-    model = options.model or "use"
-    detector = reading.load_model(model)
-    detector = reading.with_check_of(detector, model, options.check)
-    note(*reading.too_long(detector, questions.compared))
-    asked = model
-    detector = reading.for_languages(detector, questions.compared, options.language)
-    if detector.encoder.name != asked and is_encoder_name(asked):
-        model = detector.encoder.name
-    languages = list_languages(questions.compared, options.language)
-    note(*reading.about_languages(detector, questions.compared, languages, asked))
+    detector, model = _model_for(questions.compared, options)
     try:
         reading.build_index(
             detector,
@@ -99,6 +91,21 @@ def index_build(options: IndexBuild) -> Facts:
         "questions": len(questions.ids),
         "left_out": questions.report.left_out,
     }
+
+
+def _model_for(
+    compared: Sequence[str], options: IndexBuild
+) -> tuple[DuplicateDetector, str]:
+    """The model of an index for what is compared of a list, and the name that finds it again."""
+    asked = options.model or "use"
+    detector = reading.load_model(asked)
+    detector = reading.with_check_of(detector, asked, options.check)
+    note(*reading.too_long(detector, compared))
+    detector = reading.for_languages(detector, compared, options.language)
+    languages = list_languages(compared, options.language)
+    note(*reading.about_languages(detector, compared, languages, asked))
+    is_name = is_encoder_name(asked)
+    return detector, detector.encoder.name if is_name else asked
 
 
 def _how_read(read: ListReading, questions: QuestionList) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from siamese.groups.grouping import (
     Snapshot,
     across_languages,
     is_lower_among,
+    not_answered,
     refused_pairs,
 )
 from siamese.groups.linkage import strongest_pairs
@@ -24,7 +25,6 @@ from siamese.groups.within import Key, rows_by_key
 from siamese.model.decision import Questions
 from siamese.model.detector import DuplicateDetector, are_above, shown_difference
 from siamese.nn.nearest import EQUAL, cosines_with, in_blocks
-from siamese.reading.clusters import answer_key
 from siamese.reading.pairs import QuestionPairs
 
 if TYPE_CHECKING:
@@ -199,7 +199,10 @@ def differences_table(
         questions = shot.questions.rows(part)
         grouping = Grouping.of(detector, options.threshold, questions)
         pairs = refused_pairs(detector, questions, grouping)
-        rows += _with_reasons(shot, not_answered(shot, part[pairs], answers))
+        pairs = part[pairs]
+        if answers is not None:
+            pairs = not_answered(shot, pairs, answers)
+        rows += _with_reasons(shot, pairs)
     rows.sort(key=lambda row: -row["similarity"])
     facts = threshold_facts(detector, options.threshold)
     if options.threshold is None:
@@ -207,20 +210,6 @@ def differences_table(
     facts |= {"questions": len(shot.entries), "pairs": len(rows)}
     facts["measure"] = detector.decision.measure
     return table_result(options.table, rows, PAIR_COLUMNS, facts, delimiter=delimiter)
-
-
-def not_answered(
-    shot: Snapshot, pairs: np.ndarray, answers: QuestionPairs | None
-) -> np.ndarray:
-    """Those of the pairs to which there is no answer."""
-    if answers is None or not len(answers):
-        return pairs
-    answered = set(map(answer_key, answers.question1, answers.question2))
-    keys = [
-        answer_key(*(shot.entries[at]["question"] for at in pair))
-        for pair in pairs.tolist()
-    ]
-    return pairs[np.array([key not in answered for key in keys], bool)]
 
 
 def _with_reasons(shot: Snapshot, pairs: np.ndarray) -> list[Row]:

@@ -16,7 +16,7 @@ from siamese.model.across import TWO_OTHERS, lowered
 from siamese.model.decision import Questions, Rule
 from siamese.model.detector import DuplicateDetector, encoded, is_lower_across
 from siamese.nn.nearest import EQUAL, TEXT_PAIRS, in_blocks
-from siamese.reading.clusters import connected_groups, first_places
+from siamese.reading.clusters import answer_key, connected_groups, first_places
 from siamese.system.arguments import as_number
 from siamese.text.cleaning import folded
 from siamese.text.language import list_languages
@@ -303,6 +303,20 @@ def refused_pairs(
     pairs = np.stack([np.minimum(i, j), np.maximum(i, j)], axis=1)
     pairs = np.unique(pairs[i != j], axis=0)
     return pairs[are_refused(detector, questions, grouping, *pairs.T)]
+
+
+def not_answered(
+    shot: Snapshot, pairs: np.ndarray, answers: QuestionPairs
+) -> np.ndarray:
+    """Those of the pairs to which there is no answer."""
+    if not len(answers):
+        return pairs
+    answered = set(map(answer_key, answers.question1, answers.question2))
+    keys = [
+        answer_key(*(shot.entries[at]["question"] for at in pair))
+        for pair in pairs.tolist()
+    ]
+    return pairs[np.array([key not in answered for key in keys], bool)]
 
 
 def groups_of(vectors: np.ndarray, labels: np.ndarray) -> list[list[Member]]:

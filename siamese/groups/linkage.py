@@ -57,8 +57,10 @@ def strongest_pairs(
         if other + len(columns) <= start:
             continue
 
-        # The pairs of this block that may be above the cosine,
-        scores = _products(rows, columns, buffer)
+        # The pairs of this block that may be above the cosine; a contiguous part of
+        # the buffer, or else NumPy copies the product into it.
+        scores = buffer[: len(rows) * len(columns)].reshape(len(rows), len(columns))
+        np.matmul(rows, columns.T, out=scores)
         if shifts is not None:
             scores -= shifts[start : start + len(rows), None]
             scores -= shifts[other : other + len(columns)]
@@ -72,10 +74,7 @@ def strongest_pairs(
             cosines = in_blocks(lambda a, b: np.vecdot(vectors[a], vectors[b]), i, j)
             if shifts is not None:
                 cosines = cosines - shifts[i] - shifts[j]
-        is_above = (cosines > best.least) & (i < j)
-        if allowed is not None:
-            is_above &= in_blocks(allowed, i, j)
-        best.add(i[is_above], j[is_above], cosines[is_above])
+        best.add(i, j, cosines, allowed)
     return *best.all(), best.least
 
 
@@ -88,9 +87,23 @@ class _BestPairs:
         no_rows = np.zeros(0, np.int32)
         self._found = [(no_rows, no_rows, np.zeros(0, np.float32))]
 
-    def add(self, i: np.ndarray, j: np.ndarray, cosines: np.ndarray) -> None:
-        """Adds pairs of rows with their cosines, and drops the least of all where they are too many."""
-        self._found.append((i.astype(np.int32), j.astype(np.int32), cosines))
+    def add(
+        self,
+        i: np.ndarray,
+        j: np.ndarray,
+        cosines: np.ndarray,
+        allowed: Callable | None,
+    ) -> None:
+        """Adds those of the pairs of rows that are above `least`, and allowed, each once (i < j).
+
+        The least of all are dropped where they are too many.
+        """
+        is_above = (cosines > self.least) & (i < j)
+        if allowed is not None:
+            is_above &= in_blocks(allowed, i, j)
+        i = i[is_above]
+        j = j[is_above]
+        self._found.append((i.astype(np.int32), j.astype(np.int32), cosines[is_above]))
         self._count += len(i)
         if self._count > 2 * MOST_PAIRS:
             one, two, all_cosines = map(np.concatenate, zip(*self._found))
@@ -103,13 +116,6 @@ class _BestPairs:
         """Rows int64 [m], rows int64 [m] and cosines float32 [m]."""
         i, j, cosines = map(np.concatenate, zip(*self._found))
         return i.astype(np.int64), j.astype(np.int64), np.minimum(cosines, 1)
-
-
-def _products(rows: np.ndarray, columns: np.ndarray, buffer: np.ndarray) -> np.ndarray:
-    """Rows by columns, float32 [r, k], in a buffer."""
-    # A contiguous part of it, or else NumPy copies the product into it.
-    scores = buffer[: len(rows) * len(columns)].reshape(len(rows), len(columns))
-    return np.matmul(rows, columns.T, out=scores)
 
 
 def upper_bounds(vectors: np.ndarray, threshold: float) -> np.ndarray | None:

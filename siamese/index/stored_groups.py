@@ -211,15 +211,21 @@ def extend(
     labels = labels_of_new(
         state.vectors, n, groups_with, rule, is_known, grouping.shifts
     )
-    firsts = rows[labels].tolist()
-    pairs = [
-        (row, first) for row, first in zip(rows[n:].tolist(), firsts) if row != first
-    ]
-    values = [*pairs, *((first, first) for _, first in pairs)]
-    db.executemany("insert or ignore into grouped values (?, ?)", values)
+    _write_joined(db, rows[n:], rows[labels])
     stored = {**stored, "last": int(rows[-1])}
     write_settings(db, grouping=stored)
     return {**facts, "grouping": stored}
+
+
+def _write_joined(db: sqlite3.Connection, rows: np.ndarray, firsts: np.ndarray) -> None:
+    """Stores the first row of the group that each row has joined; one that is its own stays alone."""
+    pairs = [
+        (row, first)
+        for row, first in zip(rows.tolist(), firsts.tolist())
+        if row != first
+    ]
+    values = [*pairs, *((first, first) for _, first in pairs)]
+    db.executemany("insert or ignore into grouped values (?, ?)", values)
 
 
 # ---- Answers ----
