@@ -306,7 +306,11 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
     # ---- Groups and answers ----
 
     def grouped(
-        self, threshold: float | None = None, *, regroup: bool = False
+        self,
+        threshold: float | None = None,
+        *,
+        regroup: bool = False,
+        within: Sequence[str] = (),
     ) -> Snapshot:
         """The groups of duplicates, with the questions and vectors of the same moment.
 
@@ -318,7 +322,14 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
         None, else the index's own. Groups that were made by another near-miss check are
         made again. ArgumentError where these were made with another
         threshold.
+
+        With `within`, names of columns, only questions of equal values are compared, as
+        if each part were a list of its own; "language" is recognised from the texts if
+        no column has that name. Such groups are not stored, but kept until a question
+        or an answer changes. ArgumentError for a column that no question has.
         """
+        if within:
+            return self._parts.grouped(self, tuple(within), threshold)
         return self._grouped(threshold, regroup)
 
     @abstractmethod

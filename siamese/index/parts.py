@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 
 from siamese.groups.grouping import Snapshot
-from siamese.groups.within import LANGUAGE, Key, keys_of, language_among, rows_by_key
+from siamese.groups.within import (
+    LANGUAGE,
+    Key,
+    grouped_within,
+    keys_of,
+    language_among,
+    rows_by_key,
+    together,
+)
 from siamese.index import QuestionIndex
 from siamese.index.incoming import Incoming
 from siamese.index.memory import ListIndex
@@ -34,6 +42,8 @@ class Parts:
         self._shot = shot
         self._rows: dict[tuple[str, ...], Mapping[Key, Any]] = {}
         self._made: dict[tuple[tuple[str, ...], Key], QuestionIndex] = {}
+        # The last groups, the columns within which they are, and their threshold.
+        self._groups: tuple[tuple[str, ...], float | None, Snapshot] | None = None
 
     def of_questions(
         self, index: QuestionIndex, texts: Sequence[str], within: Within
@@ -41,12 +51,8 @@ class Parts:
         """The part of an index in which each question is looked for."""
         names = tuple(within)
         facts = index.facts
-        moment = facts.moment
         with self._lock:
-            shot = self._shot
-            if shot is None or self._moment is not moment:
-                shot = index.snapshot()
-                self._forget(moment, shot)
+            shot = self._shot_of(index, facts.moment)
             reading = facts.reading
             main = reading.get("language")
             if names not in self._rows:
@@ -54,6 +60,26 @@ class Parts:
                 self._rows[names] = rows_by_key(keys)
             keys = self._keys(shot, texts, within, main)
             return [self._part(shot, names, key, reading) for key in keys]
+
+    def grouped(
+        self, index: QuestionIndex, names: tuple[str, ...], threshold: float | None
+    ) -> Snapshot:
+        """The groups of the questions of equal values of some columns, the largest first."""
+        facts = index.facts
+        with self._lock:
+            shot = self._shot_of(index, facts.moment)
+            if self._groups is None or self._groups[:2] != (names, threshold):
+                keys = keys_of(shot.entries, names, facts.reading.get("language"))
+                parts = grouped_within(shot, index.answers(), keys, threshold)
+                self._groups = names, threshold, together(shot, parts)
+            return self._groups[2]
+
+    def _shot_of(self, index: QuestionIndex, moment: object) -> Snapshot:
+        """The questions, read again after a change."""
+        if self._shot is None or self._moment is not moment:
+            self._forget(moment, index.snapshot())
+        assert self._shot is not None
+        return self._shot
 
     @staticmethod
     def _keys(

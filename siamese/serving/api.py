@@ -218,9 +218,9 @@ def _add_groups(v1: APIRouter, index: QuestionIndex) -> None:
 
     @v1.post("/groups", response_model=schema.Groups)
     @one_at_a_time()
-    def groups(body: schema.Page) -> Response:
+    def groups(body: schema.GroupsPage) -> Response:
         """The groups of duplicates, a row a question; the first request makes them."""
-        shot = index.grouped()
+        shot = index.grouped(within=body.within)
         counts = {"total": sum(map(len, shot.groups)), "groups": len(shot.groups)}
         stop = body.offset + body.limit
         page = group_rows(shot, start=body.offset, stop=stop)

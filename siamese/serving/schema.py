@@ -82,8 +82,14 @@ Ids = body("Ids", ids=several(Id))
 New = body("New", **NEW)
 NewWithId = body("NewWithId", **NEW, id=Id)
 NewQuestions = body("NewQuestions", questions=several(NewWithId) | several(New))
-Page = body(
-    "Page", offset=(whole(ge=0, le=1 << 40), 0), limit=(whole(ge=1, le=10_000), 1000)
+GROUPED_WITHIN = Field(
+    max_length=20, description="columns: only questions of equal values are compared"
+)
+GroupsPage = body(
+    "GroupsPage",
+    offset=(whole(ge=0, le=1 << 40), 0),
+    limit=(whole(ge=1, le=10_000), 1000),
+    within=(Annotated[list[Short], GROUPED_WITHIN], []),
 )
 Nothing = body("Nothing")
 Left = body("Left", leave_out=(several(Two), []))  # pairs that the client has skipped

@@ -6,6 +6,7 @@ from small_models import make_detector, random_questions
 
 from siamese.errors import ArgumentError
 from siamese.index import QuestionIndex
+from siamese.reading.pairs import QuestionPairs
 
 TEXTS = list(dict.fromkeys(random_questions(120)))
 MODES = ("hybrid", "vectors", "words")
@@ -77,3 +78,44 @@ def test_changes_are_followed(index, detector):
 def test_a_column_that_is_not_there_is_an_error(index):
     with pytest.raises(ArgumentError):
         index.search("how far", within={"product": "x"})
+
+
+def groups_alone(index, detector):
+    """The ids of the groups of each part, each grouped as a list of its own."""
+    found = []
+    for values in ((None, ""), (" rice ",), (7,)):
+        own = alone(index, detector, values)
+        for group in own.grouped().groups:
+            entries = own.snapshot().entries
+            found.append([entries[member.row]["id"] for member in group])
+    return sorted(found)
+
+
+def groups_within(index):
+    shot = index.grouped(within=["topic"])
+    return sorted(
+        [shot.entries[member.row]["id"] for member in group] for group in shot.groups
+    )
+
+
+def test_groups_within_columns_are_those_of_each_part_alone(index, detector):
+    whole = index.grouped().groups
+    assert groups_within(index) == groups_alone(index, detector) != []
+    index.add(
+        ["how far is it now", "how far is it now then"], columns=[{"topic": 7}] * 2
+    )
+    index.remove(["3", "8"])
+    assert groups_within(index) == groups_alone(index, detector)
+    assert index.grouped(within=["topic"]) is index.grouped(within=["topic"])
+    assert len(whole) and index.grouped().groups
+    with pytest.raises(ArgumentError):
+        index.grouped(within=["x"])
+
+
+def test_answers_bind_groups_within_columns(index):
+    before = groups_within(index)
+    one, two = before[0][:2]
+    text = {entry["id"]: entry["question"] for entry in index.snapshot().entries}
+    pairs = QuestionPairs([text[one]], [text[two]], np.array([False]))
+    assert index.add_answers(pairs) == 1
+    assert not any({one, two} <= {*group} for group in groups_within(index))

@@ -113,6 +113,16 @@ def test_a_search_stays_within_values(address):
     assert status == 404 and "no column 'x'" in answer["detail"]
 
 
+def test_groups_within_columns_are_those_of_the_index(address):
+    shot = build(columns=COLUMNS).grouped(within=["topic"])
+    table = post(address, "groups", within=["topic"])
+    expected = [str(member.row) for group in shot.groups for member in group]
+    assert [row["id"] for row in table["rows"]] == expected
+    assert table["groups"] == len(shot.groups)
+    status, answer, _ = ask(address, "/v1/groups", {"within": ["x"]})
+    assert status == 404 and "no column 'x'" in answer["detail"]
+
+
 def test_changes_are_on_disk_and_those_of_others_are_followed(path):
     new = [
         {"question": "old rice \ud83d\ude00", "id": "b7"},
