@@ -12,7 +12,7 @@ import shlex
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from siamese.cli.arguments import (
@@ -380,24 +380,18 @@ def same_target(path: str, options: Compared) -> str:
     return shlex.join(words)
 
 
+@dataclass
 class Source:
     """What a command compares: the questions of an index, or of a list, and their model."""
 
-    def __init__(
-        self,
-        path: str,
-        name: str,
-        detector: DuplicateDetector,
-        questions: QuestionList | None = None,
-        stored: Any = None,
-        language: str | None = None,
-    ):
-        self.path = path
-        self.name = name  # of the model
-        self.detector = detector
-        self.questions = questions  # None: an index in a file
-        self.language = language  # the main one, where it is said
-        self._index = stored
+    path: str
+    name: str  # of the model
+    detector: DuplicateDetector
+    questions: QuestionList | None = None  # None: an index in a file
+    stored: Any = (
+        None  # the `QuestionIndex`; that of a list is made when it is asked for
+    )
+    language: str | None = None  # the main one, where it is said
 
     @property
     def delimiter(self) -> str:
@@ -421,13 +415,13 @@ class Source:
         """A line where no threshold is given, and no labels stand behind that of the model."""
         return no_labels(self.detector, self.name, given)
 
-    def index(self) -> Any:
+    def index(self) -> QuestionIndex:
         """The `QuestionIndex`; that of a list is in memory, and its questions are encoded now."""
-        if self._index is None:
-            self._index = build_index(
+        if self.stored is None:
+            self.stored = build_index(
                 self.detector, self.questions, language=self.language
             )
-        return self._index
+        return self.stored
 
     @property
     def main_language(self) -> str | None:
@@ -435,11 +429,6 @@ class Source:
         if self.questions is None:
             return self.index().facts.reading.get("language")
         return self.language
-
-    def close(self) -> None:
-        """Closes the index."""
-        if self._index is not None:
-            self._index.close()
 
 
 class Compared(Protocol):
@@ -472,17 +461,15 @@ def opened(
         detector = with_check_of(load_model(name), name, options.check)
         questions = question_list(path, options.read)
         detector = for_languages(detector, questions.compared, language)
-        source = Source(path, model or path, detector, questions, language=language)
-    else:
-        index = open_index(path, model, options.check)
-        source = Source(path, model or path, index.detector, stored=index)
-    try:
-        yield source
-    finally:
-        source.close()
+        yield Source(path, model or path, detector, questions, language=language)
+        return
+    with open_index(path, model, options.check) as index:
+        yield Source(path, model or path, index.detector, stored=index)
 
 
-def open_index(path: str, model: str | None, check: CheckOptions | None = None) -> Any:
+def open_index(
+    path: str, model: str | None, check: CheckOptions | None = None
+) -> QuestionIndex:
     """The `QuestionIndex` in a file, with another near-miss check where flags ask for one."""
     from siamese.index import QuestionIndex
 
@@ -501,7 +488,7 @@ def build_index(
     questions: QuestionList | None,
     language: str | None = None,
     **options: Any,
-) -> Any:
+) -> QuestionIndex:
     """The `QuestionIndex` of a list, in memory or (with `path`) in a file.
 
     `language` is the main one where it is said.
