@@ -12,6 +12,7 @@ import importlib
 import sys
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
 from typing import Any
 
 import lazy_loader
@@ -35,12 +36,12 @@ def __getattr__(name: str) -> Any:
 class _CourseFirst(Loader):
     """Finds Trax for its first import, which imports `siamese.course` and takes its Trax."""
 
-    def find_spec(self, name: str, *_: Any) -> ModuleSpec | None:
+    def find_spec(self, name: str, *_: object) -> ModuleSpec | None:
         if name != "trax" or "siamese.course" in sys.modules:
             return None
         return PathFinder.find_spec(name) and ModuleSpec(name, self)
 
-    def create_module(self, spec: ModuleSpec) -> Any:
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
         importlib.import_module("siamese.course")
         spec.loader_state = sys.modules["trax"].__spec__
         return sys.modules["trax"]

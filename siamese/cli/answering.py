@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
 
@@ -49,12 +49,13 @@ from siamese.model.detector import DuplicateDetector, judged, own_borders
 from siamese.model.explain import explain
 from siamese.nn.nearest import top_k
 from siamese.system.arguments import whole_number
+from siamese.system.open_types import JsonMapping
 from siamese.text.cleaning import has_words
 from siamese.text.display import harmless, rounded
 from siamese.text.language import list_languages, sure_language
 
 if TYPE_CHECKING:
-    from siamese.index import QuestionIndex
+    from siamese.index import Hit, QuestionIndex
     from siamese.reading.questions import QuestionList
 
 ANSWERS = ("similarity", "probability", "is_duplicate", "difference")
@@ -340,10 +341,10 @@ class Match(CommandOptions):
 class Matched(NamedTuple):
     """A question with its hits."""
 
-    id: Any
+    id: str
     question: str
-    columns: Mapping[str, Any]
-    hits: Sequence[Any]
+    columns: JsonMapping
+    hits: Sequence[Hit]
 
 
 @dataclass
@@ -406,7 +407,7 @@ def _matched_with(other: str, options: Match) -> Matches:
 
 def _hits_within(
     index: QuestionIndex, new: QuestionList, options: Match
-) -> list[list[Any]]:
+) -> list[list[Hit]]:
     """For each question of a list the most similar ones of an index, of equal values of some columns."""
     from siamese.index import Hit
 
@@ -425,7 +426,7 @@ def _hits_within(
     queries = detector.encode(new.compared)
     read = ReadTexts(detector.encoder.read, new.compared)
     asked_questions = Questions(read, queries)
-    hits: list[list[Any]] = [[] for _ in asked]
+    hits: list[list[Hit]] = [[] for _ in asked]
     for key, rows in rows_by_key(keys_of(asked, names, options.language)).items():
         own = known.get(key, rows[:0])
         own = own[vectors[own].any(axis=1)]

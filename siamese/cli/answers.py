@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -16,12 +15,13 @@ from siamese.reading.clusters import answer_key, check_answers
 from siamese.reading.pairs import QuestionPairs, read_pairs
 from siamese.reading.rows import SKIP, open_rows
 from siamese.system.files import open_atomically
+from siamese.system.open_types import Keywords
 from siamese.text.display import csv_line
 
 HEADER = "question1", "question2", "is_duplicate"
 
 
-def answers_of(path: str, options: dict[str, Any]) -> QuestionPairs:
+def answers_of(path: str, options: Keywords) -> QuestionPairs:
     """The answers of a file; none where it is missing or empty.
 
     `options` are those of `read_pairs`.
@@ -35,7 +35,7 @@ def answers_of(path: str, options: dict[str, Any]) -> QuestionPairs:
     return read_pairs(path, **options)
 
 
-def _count_rows(path: str, options: dict[str, Any]) -> tuple[int, int]:
+def _count_rows(path: str, options: Keywords) -> tuple[int, int]:
     """How many rows a file has after its header, and how many of them have no text, as of a spreadsheet."""
     encoding = options.get("encoding")
     with open_rows(path, bad_rows="skip", names=HEADER, encoding=encoding) as rows:
@@ -61,7 +61,7 @@ class AnswersFile:
     answers, which would be lost when it is written again.
     """
 
-    def __init__(self, path: str, options: dict[str, Any]):
+    def __init__(self, path: str, options: Keywords):
         self.path = path
         self.options = options
 

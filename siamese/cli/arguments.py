@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from types import NoneType
 from typing import (
@@ -23,6 +23,7 @@ from typing import (
 )
 
 from siamese.errors import ArgumentError
+from siamese.system.open_types import Keywords
 
 NOT_CSV = (".json", ".jsonl", ".tsv", ".xlsx", ".xls", ".ods", ".parquet", ".gz")
 Options = TypeVar("Options")
@@ -41,7 +42,7 @@ class Argument:
 
     is_positional: bool
     name: str | None  # None: that of the field
-    options: Mapping[str, Any]  # of `argparse.ArgumentParser.add_argument`
+    options: Keywords  # of `argparse.ArgumentParser.add_argument`
     one_of: OneOf | None
 
 
@@ -83,9 +84,9 @@ def command(options: type) -> Callable:
 
 def add_arguments(parser: argparse.ArgumentParser, options: type) -> None:
     """Adds the arguments of a command's options to its parser, in the order of the fields."""
-    groups: dict[int, Any] = {}
+    groups: dict[int, argparse._MutuallyExclusiveGroup] = {}
     for own, declared, kind in _declared(options):
-        place: Any = parser
+        place: argparse._ActionsContainer = parser
         if declared.one_of is not None:
             key = id(declared.one_of)
             if key not in groups:
@@ -109,12 +110,12 @@ def add_arguments(parser: argparse.ArgumentParser, options: type) -> None:
             place.add_argument(name, dest=own.name, **settings)
 
 
-def _is_options(kind: Any) -> TypeGuard[type]:
+def _is_options(kind: object) -> TypeGuard[type]:
     """Whether a type is one of options."""
     return isinstance(kind, type) and is_dataclass(kind)
 
 
-def filled(options: type[Options], values: Mapping[str, Any]) -> Options:
+def filled(options: type[Options], values: Keywords) -> Options:
     """The options of a command, of the values that argparse has read."""
     hints = get_type_hints(options)
     own = {}
@@ -139,9 +140,9 @@ def _declared(options: type) -> Iterator[tuple[Field, Argument, Any]]:
         yield field, declared, own[0] if len(own) == 1 else kind
 
 
-def given(options: Any) -> dict[str, Any]:
+def given(options: Any) -> Keywords:
     """The values that are not the default ones, by the names of their fields."""
-    own: dict[str, Any] = {}
+    own: Keywords = {}
     for field in fields(options):
         value = getattr(options, field.name)
         if is_dataclass(value):
@@ -462,7 +463,9 @@ WITHOUT_EFFECT = (
 )
 
 
-def refuse_flags(command: str, target: str, options: Any, name: str = "") -> None:
+def refuse_flags(
+    command: str, target: str, options: CommandOptions | CheckOptions, name: str = ""
+) -> None:
     """Raises an ArgumentError where flags are given that have no effect on the target, of that name."""
     own = given(options)
     for row in WITHOUT_EFFECT:

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Protocol
 
 from siamese.cli.output import note
 from siamese.errors import DataError
-from siamese.groups.answers import AnswerChange
+from siamese.groups.answers import AnswerChange, ChangedAnswers
 from siamese.index.asking import ENOUGH, Answer, shown
 from siamese.index.list_pairs import ListPairs
 from siamese.reading.pairs import QuestionPairs
+
+
+class KeepsAnswers(Protocol):
+    """What keeps answers: an index, or an `AnswersFile`."""
+
+    def answers(self) -> QuestionPairs:
+        """All answers."""
+
+    def change_answers(self, changes: Sequence[AnswerChange]) -> ChangedAnswers:
+        """Stores, replaces or takes back answers, all or none."""
+
 
 REPLIES = ("y", "n", "s", "u", "q")
 
 
 def ask_pairs(
-    place: Any,
+    place: KeepsAnswers,
     similar: ListPairs,
     count: int,
     path: str,
@@ -63,7 +74,7 @@ def ask_pairs(
 class Dialog:
     """What one run of the command has asked."""
 
-    place: Any  # an index, or an `AnswersFile`
+    place: KeepsAnswers  # an index, or an `AnswersFile`
     mine: list[Answer] = field(default_factory=list)  # the answers of this run
     skipped: list[tuple[str, str]] = field(default_factory=list)
 

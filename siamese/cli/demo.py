@@ -10,9 +10,10 @@ import shlex
 import sys
 import textwrap
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from siamese.cli.arguments import CommandOptions, command, option
 from siamese.cli.output import Facts, Result, aligned, note
@@ -29,7 +30,10 @@ from siamese.text.display import rounded
 if TYPE_CHECKING:
     import numpy as np
 
+    from siamese.corpus import EmbeddedCorpus
     from siamese.index import QuestionIndex
+    from siamese.reading.pairs import QuestionPairs
+    from siamese.text.vocabulary import Vocabulary
 
 FILE = "handwritten.csv"  # of the demo's folder; where it is, the folder is the demo's
 SEED = 34  # of the assignment's weights and batches, as in the course
@@ -133,7 +137,9 @@ def _course_part(folder: Path, steps: int) -> tuple[list[str], Facts]:
     return [*lines, ""], facts
 
 
-def _assignment(corpus: Any, folder: Path, steps: int) -> tuple[np.ndarray, float]:
+def _assignment(
+    corpus: EmbeddedCorpus, folder: Path, steps: int
+) -> tuple[np.ndarray, float]:
     """The cosines of the test pairs by the assignment's model, and a threshold of the validation pairs."""
     import siamese as course
 
@@ -159,7 +165,9 @@ def _assignment(corpus: Any, folder: Path, steps: int) -> tuple[np.ndarray, floa
     return course.pair_scores(*test, **options), float(threshold)
 
 
-def _train_course(train: list, vocab: Any, folder: Path, steps: int) -> Any:
+def _train_course(
+    train: list, vocab: Vocabulary, folder: Path, steps: int
+) -> Callable[[tuple], tuple]:
     """The assignment's model, trained on duplicates: two lists of questions as ids."""
     import siamese as course
 
@@ -241,7 +249,9 @@ def _telling_pairs(
     return [int(at) for at in (*best, *worst)]
 
 
-def _prediction(pairs: Any, at: int, score: float, threshold: float) -> list[str]:
+def _prediction(
+    pairs: QuestionPairs, at: int, score: float, threshold: float
+) -> list[str]:
     """A test pair beside what was expected of it, with the reason."""
     one = pairs.question1[at]
     two = pairs.question2[at]

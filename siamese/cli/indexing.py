@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from shlex import quote
-from typing import Annotated, Any
+from typing import Annotated
 
 from siamese.cli import arguments as shared
 from siamese.cli import reading
@@ -27,6 +27,7 @@ from siamese.encoders import is_encoder_name
 from siamese.errors import ArgumentError
 from siamese.model.detector import DuplicateDetector
 from siamese.reading.questions import QuestionList, read_ids
+from siamese.system.open_types import JsonObject
 from siamese.text.columns import read_spec
 from siamese.text.language import list_languages
 
@@ -108,7 +109,7 @@ def _model_for(
     return detector, detector.encoder.name if is_name else asked
 
 
-def _how_read(read: ListReading, questions: QuestionList) -> dict[str, Any]:
+def _how_read(read: ListReading, questions: QuestionList) -> JsonObject:
     """How a list was read, which its index keeps for what is added."""
     own = shared.given(read)
     kept = ("column", "id_column", "keep_repeated")

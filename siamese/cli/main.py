@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from siamese import __version__
 from siamese.cli import (
@@ -28,8 +28,12 @@ from siamese.cli.output import Facts, Result, listed, note, write_out
 from siamese.cli.reading import UnreadList
 from siamese.cli.way_out import complete_command
 from siamese.errors import MissingDependencyError, SiameseError, explain_missing_trax
+from siamese.system.open_types import Keywords
 from siamese.system.process import keep_memory, keeping_compiled_programs
 from siamese.text.display import LAYOUT, harmless, json_text
+
+if TYPE_CHECKING:
+    from siamese.cli.arguments import CommandOptions
 
 # In the order of the help.
 COMMANDS = (
@@ -61,7 +65,7 @@ class Call(NamedTuple):
 
     command: str  # the name, such as 'index build'
     function: Callable
-    options: Any  # of the function
+    options: CommandOptions  # of the function
     words: list[str]  # as they were given
 
 
@@ -70,7 +74,7 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
 
     Where words are given, only the command that they begin with gets its arguments.
     """
-    look: dict[str, Any] = {"epilog": "examples:", "allow_abbrev": False}
+    look: Keywords = {"epilog": "examples:", "allow_abbrev": False}
     look["formatter_class"] = argparse.RawDescriptionHelpFormatter
     about = "Siamese networks for question duplicates: train, evaluate, answer."
     parser = argparse.ArgumentParser("siamese", description=about, **look)

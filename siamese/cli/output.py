@@ -6,20 +6,22 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from siamese.cli.arguments import TableOptions, answers_file, given, is_workbook
 from siamese.cli.workbook import check_workbooks, workbook
 from siamese.errors import ArgumentError
 from siamese.model.file import model_path
 from siamese.system.files import check_writable, open_atomically, refuse_existing
+from siamese.system.open_types import JsonObject
 from siamese.text.display import LAYOUT, csv_line, harmless, json_text, rounded
 
 if TYPE_CHECKING:
+    from siamese.cli.arguments import CommandOptions
     from siamese.model.detector import DuplicateDetector
 
 # What a command returns: JSON values for machines; for people see `listed`.
-Facts = dict[str, Any]
+Facts = JsonObject
 
 
 class Result(NamedTuple):
@@ -62,7 +64,7 @@ def note_each(lines: Iterable[str]) -> None:
 
 
 def claim(
-    path: str | os.PathLike | None, options: Any, *, goes_on: bool = False
+    path: str | os.PathLike | None, options: CommandOptions, *, goes_on: bool = False
 ) -> None:
     """Refuses, before any work, an output that is there already, or that cannot be written.
 
@@ -89,7 +91,7 @@ def claim(
     check_writable(path)
 
 
-def _is_same_file(value: Any, path: str | os.PathLike) -> bool:
+def _is_same_file(value: object, path: str | os.PathLike) -> bool:
     """Whether an option's value is a file or model of that path, or the list of answers there."""
     if not isinstance(value, str):
         return False
@@ -104,7 +106,7 @@ def threshold_facts(detector: DuplicateDetector, threshold: float | None) -> Fac
     return {"threshold": detector.threshold, "threshold_from": detector.threshold_from}
 
 
-def aligned(rows: Iterable[Sequence[Any]]) -> list[str]:
+def aligned(rows: Iterable[Sequence[object]]) -> list[str]:
     """Lines of text for a table: columns as wide as their longest cell."""
     table = [list(map(str, row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(*table)]
@@ -150,7 +152,7 @@ def table_result(
     summary = summary or listed(facts)
     rows = [rounded(dict.fromkeys(columns) | row) for row in rows]
     names = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))
-    lines: list[list[Any]] = [names]
+    lines: list[list[object]] = [names]
     for row in rows:
         cells = map(row.get, names)
         lines.append(

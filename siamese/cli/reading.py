@@ -11,7 +11,7 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -41,6 +41,7 @@ from siamese.model.near_misses import NearMissCheck
 from siamese.reading.questions import QuestionList, read_questions
 from siamese.system.arguments import counted
 from siamese.system.files import explained
+from siamese.system.open_types import JsonMapping, Keywords
 from siamese.text.columns import normal_name, read_spec
 from siamese.text.display import NO_LABELS
 from siamese.text.language import (
@@ -67,7 +68,7 @@ LIST_FLAGS = ("bad_rows", "encoding", "column", "id_column", "keep_repeated")
 class UnreadList(DataError):
     """A list that cannot be read so; `options` are those of `read_questions`."""
 
-    def __init__(self, error: DataError, path: str, options: Mapping[str, Any]):
+    def __init__(self, error: DataError, path: str, options: Keywords):
         super().__init__(error.message, arguments=error.arguments)
         self.path = path
         self.options = options
@@ -76,13 +77,13 @@ class UnreadList(DataError):
 # ---- Lists of questions ----
 
 
-def row_options(read: RowReading) -> dict[str, Any]:
+def row_options(read: RowReading) -> Keywords:
     """How the rows of a file are read, as the library's readers take it."""
     return {"bad_rows": read.bad_rows, "encoding": read.encoding}
 
 
 def question_list(
-    path: str, read: ListReading, repeated: Mapping[str, Any] | None = None
+    path: str, read: ListReading, repeated: JsonMapping | None = None
 ) -> QuestionList:
     """The questions of a file; `repeated` is that of `read_questions`."""
     values = asdict(read)
@@ -366,7 +367,7 @@ def kind_of_target(path: str) -> str:
 
 def same_target(path: str, options: Compared) -> str:
     """An index or a list with its flags, as the next command names it again."""
-    flags: dict[str, Any] = {"model": options.model} if options.model else {}
+    flags: Keywords = {"model": options.model} if options.model else {}
     flags |= given(options.check)
     if "ignore" in flags:
         flags["ignore"] = ",".join(options.check.ignore)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
@@ -34,6 +33,7 @@ from siamese.reading.clusters import answer_key
 from siamese.reading.pairs import QuestionPairs
 from siamese.system.arguments import counted
 from siamese.system.files import check_writable
+from siamese.system.open_types import JsonMapping
 from siamese.text.cleaning import folded
 
 if TYPE_CHECKING:
@@ -291,7 +291,7 @@ def _fit(
     options: Threshold,
     detector: DuplicateDetector,
     similar: ListPairs | None = None,
-) -> Mapping[str, Any]:
+) -> JsonMapping:
     """What the labels fit; DataError where they fit nothing, with what finds duplicates meanwhile."""
     try:
         if similar is None:
@@ -319,7 +319,7 @@ def _too_few(labels: Labels, detector: DuplicateDetector, options: Threshold) ->
     return Result(text, {**labels.facts, **facts})
 
 
-def _fitted_text(fit: Mapping[str, Any], detector: DuplicateDetector) -> str:
+def _fitted_text(fit: JsonMapping, detector: DuplicateDetector) -> str:
     """What labelled pairs have fitted; `detector` has the threshold before."""
     text = (
         f"Threshold {fit['threshold']:.3f}, 95 % interval [{fit['low']:.3f}, {fit['high']:.3f}], of "

@@ -8,7 +8,7 @@ import typing
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from shlex import quote
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from siamese.cli import arguments as shared
 from siamese.cli.arguments import (
@@ -34,7 +34,12 @@ from siamese.model.detector import DuplicateDetector
 from siamese.model.file import MODEL_NAME, model_path
 from siamese.reading.pairs import QuestionPairs, check_both_labels, split
 from siamese.system.arguments import counted
+from siamese.system.open_types import Keywords
 from siamese.training.config import PRESETS, TrainConfig
+
+if TYPE_CHECKING:
+    from siamese.evaluation.report import Evaluation
+    from siamese.training.run import Trainer
 
 WORSE = "The labels bought nothing: on the test pairs the untrained encoder is as good or better."
 LSTM_DUPLICATES = 3_000  # With fewer the preset `ensemble` trains no LSTM.
@@ -86,7 +91,7 @@ class Settings:
         ),
     ] = None
 
-    def changes(self) -> dict[str, Any]:
+    def changes(self) -> Keywords:
         """The fields of `TrainConfig` that are set beside the preset.
 
         ArgumentError for a ``--set`` without a name and a value, or of a name or a type
@@ -105,7 +110,7 @@ class Settings:
         return changes
 
 
-def _value_of(name: str, text: str) -> Any:
+def _value_of(name: str, text: str) -> bool | int | float | str:
     """The value of a setting, read from a text."""
     kind = KINDS[name]
     try:
@@ -162,7 +167,7 @@ class Plan:
 
     options: Train
     preset: str
-    changes: dict[str, Any]  # of the preset
+    changes: Keywords  # of the preset
     output: str  # the directory of the run
     start: DuplicateDetector | None  # with a head to go on from
 
@@ -299,7 +304,7 @@ def _claim_run(plan: Plan) -> None:
 
 def _trained(
     plan: Plan, config: TrainConfig, parts: Parts, preset: str, output: str
-) -> Any:
+) -> Trainer:
     """The finished `Trainer` of a run in the directory `output`, with its model saved."""
     from siamese.training.run import Trainer
 
@@ -332,7 +337,7 @@ def _trained(
     return trainer
 
 
-def _train_one(plan: Plan, config: TrainConfig, parts: Parts) -> Any:
+def _train_one(plan: Plan, config: TrainConfig, parts: Parts) -> Evaluation:
     """The report of a head or an LSTM, which is saved."""
     trainer = _trained(plan, config, parts, plan.preset, plan.output)
     # An LSTM is measured beside the encoder that needs no training, as a head is.
@@ -342,7 +347,7 @@ def _train_one(plan: Plan, config: TrainConfig, parts: Parts) -> Any:
     return report
 
 
-def _train_ensemble(plan: Plan, of_lstm: TrainConfig, parts: Parts) -> Any:
+def _train_ensemble(plan: Plan, of_lstm: TrainConfig, parts: Parts) -> Evaluation:
     """The report of a head and, where held-out pairs gain by it, an LSTM: two runs, one saved model."""
     from siamese.training.report import measure, with_lstm
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping
 from itertools import islice
-from typing import Any
 
 from siamese.errors import SiameseError
 from siamese.reading.likely import likely_encoding
 from siamese.reading.questions import BODY_WORDS, read_questions
 from siamese.reading.rows import open_rows
+from siamese.system.open_types import Keywords, Record
 
 ROWS = 300  # by which columns of questions are told from others
 SIZE = 1 << 24  # bytes by which the encoding is told
@@ -20,7 +19,7 @@ LONGEST_TITLE = 25  # words in the mean; a longer text is a body
 DISTINCT = 0.6  # the share of a column's texts that differ
 
 
-def complete_command(path: str, options: Mapping[str, Any], words: list[str]) -> str:
+def complete_command(path: str, options: Keywords, words: list[str]) -> str:
     """A command that reads a list which the given one cannot read; "" where none is found.
 
     Args:
@@ -45,7 +44,7 @@ def complete_command(path: str, options: Mapping[str, Any], words: list[str]) ->
     return f"\nThis command reads it:\n  {shlex.join(['siamese', *words, *flags])}"
 
 
-def _is_readable(path: str, options: Mapping[str, Any]) -> bool:
+def _is_readable(path: str, options: Keywords) -> bool:
     try:
         read_questions(path, **options)
     except SiameseError:
@@ -53,7 +52,7 @@ def _is_readable(path: str, options: Mapping[str, Any]) -> bool:
     return True
 
 
-def _encoding(path: str, options: Mapping[str, Any]) -> dict[str, str]:
+def _encoding(path: str, options: Keywords) -> dict[str, str]:
     if options.get("encoding"):
         return {}
     with open(path, "rb") as file:
@@ -61,11 +60,11 @@ def _encoding(path: str, options: Mapping[str, Any]) -> dict[str, str]:
     return {"encoding": encoding} if encoding else {}
 
 
-def _rows(path: str, options: Mapping[str, Any]) -> dict[str, str]:
+def _rows(path: str, options: Keywords) -> dict[str, str]:
     return {} if options.get("bad_rows") == "skip" else {"bad_rows": "skip"}
 
 
-def _column(path: str, options: Mapping[str, Any]) -> dict[str, str]:
+def _column(path: str, options: Keywords) -> dict[str, str]:
     """The column that reads like titles or questions, and that of their bodies."""
     if options.get("column"):
         return {}
@@ -93,7 +92,7 @@ def _column(path: str, options: Mapping[str, Any]) -> dict[str, str]:
     return {"column": f"{title}+{body}:{BODY_WORDS}"}
 
 
-def _words_of(name: str, rows: list[dict[str, Any]]) -> float | None:
+def _words_of(name: str, rows: list[Record]) -> float | None:
     """The mean number of words of a column's texts; None where most are alike, or no text."""
     texts = [
         row[name]

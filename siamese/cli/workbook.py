@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from typing import Any
 
 from siamese.errors import ArgumentError, MissingDependencyError
 
@@ -23,7 +22,7 @@ def check_workbooks() -> None:
         ) from None
 
 
-def workbook(lines: Sequence[Sequence[Any]]) -> bytes:
+def workbook(lines: Sequence[Sequence[object]]) -> bytes:
     """An Excel workbook of one sheet, the first line its header; "=1+1" and links stay text.
 
     ArgumentError for what no sheet holds: more than 1,048,576 lines, or 32,767

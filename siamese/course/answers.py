@@ -5,27 +5,29 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from siamese.course import generator
 from siamese.errors import ArgumentError, DataError, ShapeError
-from siamese.nn.ragged import check_pairs, token_rows
+from siamese.nn.ragged import TokenRows, check_pairs, token_rows
 from siamese.system.arguments import as_number, check_labels, whole_number
 from siamese.text.tokenizer import word_ids, word_tokenize
 
+Model: TypeAlias = Callable[[tuple], tuple]  # (q1, q2) -> (v1, v2)
 # Trax layer -> its compiled function: called as it is, a layer traces its recurrence at
 # every call.
-_COMPILED: weakref.WeakKeyDictionary[Any, Callable] = weakref.WeakKeyDictionary()
+_COMPILED: weakref.WeakKeyDictionary[Model, Callable] = weakref.WeakKeyDictionary()
 
 
 def classify(
-    test_Q1: Any,
-    test_Q2: Any,
-    y: Any,
+    test_Q1: TokenRows,
+    test_Q2: TokenRows,
+    y: ArrayLike,
     threshold: float,
-    model: Callable[[tuple], tuple],
+    model: Model,
     vocab: Mapping[str, int],
     data_generator: Callable[..., Iterator] = generator.data_generator,
     batch_size: int = 64,
@@ -68,9 +70,9 @@ def classify(
 
 
 def pair_scores(
-    Q1: Any,
-    Q2: Any,
-    model: Callable[[tuple], tuple],
+    Q1: TokenRows,
+    Q2: TokenRows,
+    model: Model,
     vocab: Mapping[str, int],
     data_generator: Callable[..., Iterator] = generator.data_generator,
     batch_size: int = 64,
@@ -100,7 +102,7 @@ def predict(
     question1: str,
     question2: str,
     threshold: float,
-    model: Callable[[tuple], tuple],
+    model: Model,
     vocab: Mapping[str, int],
     data_generator: Callable[..., Iterator] = generator.data_generator,
     verbose: bool = False,
@@ -127,7 +129,7 @@ def predict(
     return answer
 
 
-def _vectors(model: Any, batch: tuple) -> Any:
+def _vectors(model: object, batch: tuple) -> Any:
     """What the model returns for a batch; a Trax layer with weights and without state is compiled."""
     makes_models = getattr(sys.modules.get("siamese.course.model"), "Siamese", None)
     if not callable(model) or getattr(model, "func", model) is makes_models:
@@ -149,7 +151,7 @@ def _vectors(model: Any, batch: tuple) -> Any:
     return _COMPILED[model](batch, model.weights, model.state, model.rng)
 
 
-def _row_products(model: Any, batch: Any, rows: int) -> np.ndarray:
+def _row_products(model: Model, batch: object, rows: int) -> np.ndarray:
     """``dot(v1[j], v2[j])`` of the first `rows` rows: float [rows]."""
     if not isinstance(batch, (tuple, list)) or len(batch) != 2:
         raise ArgumentError(

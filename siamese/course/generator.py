@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from siamese.nn.batches import PaddedBatches
-from siamese.nn.ragged import check_pairs, token_rows
+from siamese.nn.ragged import TokenRows, check_pairs, token_rows
 from siamese.system.arguments import as_number, whole_number
 
 
@@ -39,7 +37,12 @@ class data_generator(PaddedBatches):
     """
 
     def __init__(
-        self, Q1: Any, Q2: Any, batch_size: int, pad: int = 1, shuffle: bool = True
+        self,
+        Q1: TokenRows,
+        Q2: TokenRows,
+        batch_size: int,
+        pad: int = 1,
+        shuffle: bool = True,
     ):
         size = whole_number(batch_size, "batch_size", 1)
         number = whole_number(pad, "pad", -(2**31))

@@ -19,11 +19,12 @@ from __future__ import annotations
 
 from functools import partial
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from siamese.errors import ArgumentError, ShapeError
+from siamese.nn.arrays import Numbers
 from siamese.nn.similarity import similarity_matrix
 from siamese.nn.triplet import (
     EDITIONS,
@@ -33,6 +34,11 @@ from siamese.nn.triplet import (
     mean_negative,
 )
 from siamese.system.process import keeping_generators
+
+if TYPE_CHECKING:
+    import jax
+    from trax.layers import Layer
+    from trax.supervised.training import Loop
 
 # The terms of the formula, which notebooks look at one by one.
 __all__ = [
@@ -48,15 +54,15 @@ __all__ = [
 
 
 def TripletLossFn(
-    v1: Any,
-    v2: Any,
+    v1: Numbers,
+    v2: Numbers,
     margin: float = 0.25,
     *,
     closest: str = "semi_hard",
     reduction: str = "sum",
     direction: str = "rows",
-    false_negative_mask: Any = None,
-) -> Any:
+    false_negative_mask: Numbers | None = None,
+) -> jax.Array:
     """Triplet loss of two batches of question vectors; row i of v1 is a duplicate of row i of v2.
 
     The defaults are those of the edition of 2023; `siamese.edition` has the others. v1
@@ -74,7 +80,7 @@ def TripletLossFn(
       0.5
     """
     scores = similarity_matrix(v1, v2, normalize=False)  # [batch, batch]
-    if len(v1) != len(v2):
+    if np.shape(v1)[0] != np.shape(v2)[0]:
         raise ShapeError(
             f"v1 and v2 differ in their rows: {np.shape(v1)} and {np.shape(v2)}."
         )
@@ -95,7 +101,7 @@ def TripletLoss(
     closest: str = "semi_hard",
     reduction: str = "sum",
     false_negative_mask: bool = False,
-) -> Any:
+) -> Layer:
     """The loss as a Trax layer, a `tl.Fn` of (v1, v2), printed ``TripletLoss_in2``.
 
     The arguments are those of `TripletLossFn`, but for `false_negative_mask`: the layer
@@ -117,7 +123,7 @@ def TripletLoss(
     return tl.Fn("TripletLoss", loss)
 
 
-def _train_model(*arguments: Any, **named: Any) -> Any:
+def _train_model(*arguments: Any, **named: Any) -> Loop:
     """`siamese.train_model`, which takes the call of every edition; loads Trax."""
     from siamese.course.train_model import train_model
 

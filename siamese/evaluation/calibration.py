@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from siamese.evaluation.metrics import check_scores
+from siamese.system.open_types import JsonObject
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Calibration:
         """Probabilities, float64 from 0 to 1, of finite scores of any shape."""
         return logistic(self.slope * np.asarray(scores, np.float64) + self.intercept)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """As plain values that JSON can hold."""
         return asdict(self)
 

@@ -8,13 +8,13 @@ Scores are float [n], the higher, the more likely a duplicate; labels are bool o
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from siamese.errors import ArgumentError, DataError
 from siamese.system.arguments import as_number, check_labels, counted
+from siamese.system.open_types import JsonObject
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Metrics:
     recall: float | None = None
     f1: float | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """As plain values, for JSON."""
         return asdict(self)
 

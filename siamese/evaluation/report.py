@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +14,7 @@ from siamese.evaluation.metrics import check_scores, evaluate_scores, metric_val
 from siamese.evaluation.thresholds import best_threshold
 from siamese.nn.ragged import check_pairs
 from siamese.system.arguments import counted
+from siamese.system.open_types import JsonMapping, JsonObject
 from siamese.text.tokenizer import word_tokenize
 
 # What the table shows, in this order, and the titles.
@@ -51,7 +51,7 @@ class Evaluation:
         # name and scores, float [n], of an encoder without training
         encoder: tuple[str, ArrayLike] | None = None,
         # the model's threshold and calibration as plain values, and where they are from
-        fit: Mapping[str, Any] | None = None,
+        fit: JsonMapping | None = None,
     ):
         check_pairs(question1, np.asarray(labels), "question1", "labels")
         self.scores, self.labels = check_scores(scores, labels)  # float64, bool
@@ -92,7 +92,7 @@ class Evaluation:
 
         return dict(zip(FIGURES, resampled(values, len(self.labels))))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The figures as plain values, for JSON; without the pairs."""
         return {
             **self.metrics.to_dict(),

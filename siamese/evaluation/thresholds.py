@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +11,7 @@ from siamese.errors import DataError
 from siamese.evaluation.bootstrap import bootstrap_interval
 from siamese.evaluation.calibration import Calibration, fit_calibration, slope_through
 from siamese.evaluation.metrics import check_scores
+from siamese.system.open_types import JsonObject
 
 COURSE_THRESHOLD = 0.7
 # Mean and standard deviation of the slope that a curve of few labels is expected to
@@ -76,7 +77,7 @@ class FittedThreshold(NamedTuple):
     duplicates: int  # Those labelled duplicates.
     calibration: Calibration
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """As plain values that JSON can hold."""
         return {**self._asdict(), "calibration": self.calibration.to_dict()}
 

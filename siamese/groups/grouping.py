@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from siamese.model.detector import DuplicateDetector, encoded, is_lower_across
 from siamese.nn.nearest import EQUAL, TEXT_PAIRS, in_blocks
 from siamese.reading.clusters import answer_key, connected_groups, first_places
 from siamese.system.arguments import as_number
+from siamese.system.open_types import Record
 from siamese.text.cleaning import folded
 from siamese.text.language import list_languages
 
@@ -116,7 +117,7 @@ def check_of(detector: DuplicateDetector) -> str:
 class Snapshot(NamedTuple):
     """A list at one moment, encoded; what follows the detector tells its groups, see `grouped`."""
 
-    entries: list[dict[str, Any]]  # id, question and columns of each question
+    entries: list[Record]  # id, question and columns of each question
     questions: Questions  # as a decision is given them
     detector: DuplicateDetector
     groups: list[list[Member]] = []  # noqa: RUF012  # It is never changed.
@@ -154,7 +155,7 @@ class Snapshot(NamedTuple):
 
 
 def duplicate_groups(
-    vectors: Any, threshold: float | None = None
+    vectors: np.ndarray, threshold: float | None = None
 ) -> list[list[Member]]:
     """Groups of duplicate questions in a whole list, by average linkage (`siamese.groups.linkage`).
 

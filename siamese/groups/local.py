@@ -10,7 +10,7 @@ group.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -108,7 +108,10 @@ def ranking_weight(detector: DuplicateDetector, vectors: np.ndarray) -> float:
 
 
 def scaled(
-    vectors: np.ndarray, rows: np.ndarray, cosines: np.ndarray, weight: Any
+    vectors: np.ndarray,
+    rows: np.ndarray,
+    cosines: np.ndarray,
+    weight: float | np.ndarray,
 ) -> np.ndarray:
     """The cosines of pairs of a list less local scaling, float32 [..., pairs].
 

@@ -14,6 +14,7 @@ from siamese.errors import ArgumentError, DataError
 from siamese.groups.grouping import Snapshot
 from siamese.model.detector import differences_between
 from siamese.nn.nearest import cosines_with
+from siamese.system.open_types import JsonMapping, JsonObject
 from siamese.text.columns import columns_called, shown_names
 from siamese.text.values import id_text
 
@@ -28,7 +29,7 @@ GROUP_COLUMNS = {
     "question": str,
 }
 PAIR_COLUMNS = ("id1", "question1", "id2", "question2", "similarity", "difference")
-Row = dict[str, Any]
+Row = JsonObject
 
 
 def group_rows(
@@ -100,7 +101,7 @@ def pair_rows(shot: Snapshot, pairs: np.ndarray) -> list[Row]:
 # ---- Names of columns ----
 
 
-def group_columns(entries: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+def group_columns(entries: Iterable[JsonMapping]) -> dict[str, str]:
     """The other columns of a list's entries, and what `group_rows` calls them."""
     names = dict.fromkeys(name for entry in entries for name in entry["columns"])
     return table_names(GROUP_COLUMNS, names)
@@ -120,7 +121,7 @@ def table_names(own: Iterable[str], names: Iterable[str]) -> dict[str, str]:
     return result
 
 
-def renamed(columns: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+def renamed(columns: JsonMapping, names: Mapping[str, str]) -> JsonObject:
     """The values of columns by the names of `table_names`."""
     return {names[name]: value for name, value in columns.items()}
 
@@ -161,7 +162,7 @@ def _ranks(shot: Snapshot, keep: str) -> dict[int, float]:
 
 
 def _numbers_of(
-    entries: Sequence[Mapping[str, Any]], places: Sequence[int], column: str
+    entries: Sequence[JsonMapping], places: Sequence[int], column: str
 ) -> list[float | None]:
     """The numbers or dates of a column at some places, as numbers; None for an empty cell."""
     numbers: list[float | None] = []

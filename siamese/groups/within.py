@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from siamese.errors import ArgumentError
 from siamese.groups.grouping import Member, Snapshot, grouped
 from siamese.reading.pairs import QuestionPairs
+from siamese.system.open_types import JsonMapping
 from siamese.text.columns import columns_called, shown_names
 from siamese.text.language import list_languages, text_languages
 
@@ -26,7 +27,7 @@ class Part(NamedTuple):
 
 
 def keys_of(
-    entries: Sequence[Mapping[str, Any]],
+    entries: Sequence[JsonMapping],
     names: Sequence[str],
     main: str | None = None,
 ) -> list[Key]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,6 +22,7 @@ from siamese.model.detector import DuplicateDetector, encoded, judged
 from siamese.model.near_misses import NearMissCheck
 from siamese.reading.pairs import QuestionPairs
 from siamese.system.arguments import as_number, counted, one_of, whole_number
+from siamese.system.open_types import JsonMapping, JsonObject
 from siamese.text.cleaning import has_words
 from siamese.text.language import ListLanguages
 from siamese.text.values import text_list
@@ -47,7 +48,7 @@ class ListFacts(NamedTuple):
     """What an index keeps of its list beside the questions."""
 
     # How it was read: the arguments, the repeated lines, the columns that are compared.
-    reading: dict[str, Any]
+    reading: JsonObject
     # By whose stems its words are found; None for a file that does not say.
     languages: ListLanguages | None
     # Whether `grouped` makes them again, since another near-miss check made them.
@@ -70,8 +71,8 @@ class Found(NamedTuple):
     detector: DuplicateDetector
     queries: np.ndarray  # float32 [questions, d]
     vectors: list[np.ndarray]  # float32 [hits, d] of each question, best first
-    entries: list[list[dict[str, Any]]]  # of the same hits
-    reading: Mapping[str, Any]  # of the list, see `QuestionIndex.build`
+    entries: list[list[JsonObject]]  # of the same hits
+    reading: JsonMapping  # of the list, see `QuestionIndex.build`
 
     def hits(
         self, texts: Sequence[str], some: Sequence[int], threshold: float | None
@@ -143,11 +144,11 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
         questions: Sequence[str],
         *,
         ids: Sequence[str | int] | None = None,
-        columns: Sequence[Mapping[str, Any]] | None = None,
+        columns: Sequence[JsonMapping] | None = None,
         compared: Sequence[str] | None = None,
         path: str | os.PathLike | None = None,
         model: str | os.PathLike | None = None,
-        reading: Mapping[str, Any] | None = None,
+        reading: JsonMapping | None = None,
         overwrite: bool = False,
         show_progress: bool = False,
     ) -> QuestionIndex:
@@ -236,7 +237,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
         questions: Sequence[str] | str,
         *,
         ids: Sequence[str | int] | None = None,
-        columns: Sequence[Mapping[str, Any]] | None = None,
+        columns: Sequence[JsonMapping] | None = None,
         compared: Sequence[str] | None = None,
     ) -> Added:
         """Adds questions, all or none; in a file they are on disk when it returns.
@@ -269,7 +270,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
     def _remove(self, ids: set[str]) -> None: ...
 
     @abstractmethod
-    def set_threshold(self, fit: Mapping[str, Any]) -> None:
+    def set_threshold(self, fit: JsonMapping) -> None:
         """Keeps a threshold and a calibration of the index's own; {} brings back those of the model.
 
         `fit` is as `siamese.evaluation.thresholds.FittedThreshold.to_dict` makes it.
@@ -370,7 +371,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
         mode: str = "hybrid",
         threshold: float | None = None,
         vector_weight: float | None = None,
-        within: Mapping[str, Any] | None = None,
+        within: JsonMapping | None = None,
     ) -> list[Any]:
         """The k best questions of the index, best first; none for a question without words.
 
@@ -396,7 +397,9 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
         weight = weight_of(self._model) if vector_weight is None else vector_weight
         weight = as_number(weight, "vector_weight", 0, 1)
         is_one = isinstance(questions, str)
-        texts = text_list([questions] if is_one else questions, "search")
+        texts = text_list(
+            [questions] if isinstance(questions, str) else questions, "search"
+        )
         asked = Asked(texts, k, mode, weight)
         if within:
             found_within = self._found_within(asked, within, threshold)
@@ -413,7 +416,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
     def _found(self, asked: Asked) -> Found: ...
 
     def _found_within(
-        self, asked: Asked, within: Mapping[str, Any], threshold: float | None
+        self, asked: Asked, within: JsonMapping, threshold: float | None
     ) -> list[list[Hit]]:
         """The hits of each question among the stored ones of some values."""
         texts = asked.texts

@@ -8,9 +8,9 @@ first and slowly later, so ranks are compared by the logarithm: see `depth_of`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from siamese.text.cleaning import folded
 
@@ -27,17 +27,17 @@ CHARACTERS = 300  # of a question that are shown
 Answer = tuple[str, str, int]  # two questions; 1 where they are duplicates, 0 where not
 
 
-def pair_key(pair: Sequence[Any]) -> frozenset[str]:
+def pair_key(pair: Sequence[str]) -> frozenset[str]:
     """What two questions are compared by, in either order; what follows them does not count."""
     return frozenset(map(folded, pair[:2]))
 
 
-def depth_of(ranks: Any) -> np.ndarray:
+def depth_of(ranks: ArrayLike) -> np.ndarray:
     """Ranks on the scale on which they are compared, float64: log(rank + 5)."""
     return np.log(np.asarray(ranks, np.float64) + FIRST)
 
 
-def duplicate_share(ranks: Any, labels: Any, count: int) -> np.ndarray:
+def duplicate_share(ranks: ArrayLike, labels: ArrayLike, count: int) -> np.ndarray:
     """The share of duplicates at each of the ranks 0 to count - 1, float64 [count].
 
     It is the mean of the answers near the rank, weighed by a normal kernel of
@@ -67,7 +67,7 @@ def best_cut(share: np.ndarray) -> int:
     return int(np.argmax(2 * duplicates / (count + duplicates[-1]))) + 1
 
 
-def log_likelihood(ranks: Any, labels: Any) -> float:
+def log_likelihood(ranks: ArrayLike, labels: ArrayLike) -> float:
     """How well an order of the pairs explains the answers: each by the others, see `duplicate_share`."""
     labels = np.asarray(labels, np.float64)
     depths = depth_of(ranks)
@@ -80,7 +80,11 @@ def log_likelihood(ranks: Any, labels: Any) -> float:
 
 
 def next_rank(
-    ranks: Any, labels: Any, count: int, left: np.ndarray, start: float = 0.0
+    ranks: ArrayLike,
+    labels: ArrayLike,
+    count: int,
+    left: np.ndarray,
+    start: float = 0.0,
 ) -> int:
     """Which pair to ask about next: one of the ranks that are `left`, int64 [m], rising.
 

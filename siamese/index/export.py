@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
 
 from siamese.encoders.protocol import valid_unicode
 from siamese.errors import ArgumentError
@@ -51,7 +50,7 @@ def export_parquet(
     return len(entries)
 
 
-def _as_text(value: Any) -> str | None:
+def _as_text(value: object) -> str | None:
     """A column's value as text: None stays, and what is not text is written as JSON."""
     if value is None:
         return None

@@ -26,12 +26,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard, TypeVar
 from urllib.parse import quote
 
 from siamese.errors import CheckpointError
 from siamese.model.near_misses import KINDS
 from siamese.system.files import refuse_existing
+from siamese.system.open_types import JsonObject, Keywords
 from siamese.text.language import LANGUAGES
 from siamese.text.repeated import Repeated
 
@@ -46,7 +47,7 @@ KEPT_TOKENS = 1000
 COPYING = 2.0  # seconds after which a file that was written to should be whole
 PATIENCE = 60.0  # seconds of waiting for another process
 STEP = 0.2  # seconds of one attempt; Ctrl-C has its effect after it
-OPTIONS: dict[str, Any] = {
+OPTIONS: Keywords = {
     "isolation_level": None,
     "check_same_thread": False,
     "timeout": STEP,
@@ -107,7 +108,7 @@ PROBLEMS = (
 
 
 # the descriptors of files beside which there was a journal
-_open_files: dict[Any, int] = {}
+_open_files: dict[tuple[int, int] | None, int] = {}
 
 
 class Unsteady(CheckpointError):
@@ -121,15 +122,15 @@ class _GoneError(CheckpointError):
 # ---- Settings ----
 
 
-def _is_text(value: Any) -> bool:
+def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
-def _is_whole(value: Any, least: int = 0) -> bool:
+def _is_whole(value: object, least: int = 0) -> TypeGuard[int]:
     return type(value) is int and value >= least
 
 
-def _is_encoder(value: Any) -> bool:
+def _is_encoder(value: object) -> bool:
     return value is None or (
         isinstance(value, dict)
         and _is_text(value.get("name"))
@@ -149,7 +150,7 @@ READING: dict[str, type] = {
 }
 
 
-def _is_reading(value: Any) -> bool:
+def _is_reading(value: object) -> bool:
     if not isinstance(value, dict):
         return False
     known = {name: value[name] for name in READING if value.get(name) is not None}
@@ -164,7 +165,7 @@ def _is_reading(value: Any) -> bool:
     return all(_is_whole(count) for own in counts.values() for count in own.values())
 
 
-def _is_grouping(value: Any) -> bool:
+def _is_grouping(value: object) -> bool:
     if value is None:
         return True
     names = {"threshold", "weight", "last", "check", "across"}
@@ -177,7 +178,7 @@ def _is_grouping(value: Any) -> bool:
     return are_numbers and 0 <= value["weight"] <= 1 and _is_whole(value["last"])
 
 
-def _is_check(value: Any) -> bool:
+def _is_check(value: object) -> bool:
     if value is None:
         return True
     if not isinstance(value, dict) or {*value} != {"ignore"}:
@@ -186,7 +187,7 @@ def _is_check(value: Any) -> bool:
     return isinstance(ignore, list) and all(kind in KINDS for kind in ignore)
 
 
-def _are_languages(value: Any) -> bool:
+def _are_languages(value: object) -> bool:
     if not isinstance(value, dict) or {*value} != {"main", "shares"}:
         return False
     shares = value["shares"]
@@ -199,7 +200,7 @@ def _are_languages(value: Any) -> bool:
 
 
 # What each setting must be.
-SETTINGS: dict[str, Callable[[Any], bool]] = {
+SETTINGS: dict[str, Callable[[object], bool]] = {
     "next_id": _is_whole,
     "size": lambda value: _is_whole(value, 1) and value <= LARGEST,
     "model_checksum": _is_text,
@@ -214,9 +215,9 @@ SETTINGS: dict[str, Callable[[Any], bool]] = {
 ALWAYS = ("next_id", "size", "model_checksum", "model", "encoder", "reading", "check")
 
 
-def settings(db: sqlite3.Connection) -> dict[str, Any]:
+def settings(db: sqlite3.Connection) -> JsonObject:
     """All settings, JSON values by name; DatabaseError where one is damaged."""
-    values: dict[str, Any] = {}
+    values: JsonObject = {}
     for name, text in db.execute("select name, value from setting"):
         try:
             values[name] = json.loads(text)
@@ -285,7 +286,8 @@ class Marks(NamedTuple):
     """What tells that a file was exchanged, or written to."""
 
     file: tuple[int, int]  # device and inode
-    beside: tuple[Any, ...]  # the inodes of -wal and -shm, None where there is none
+    # the inodes of -wal and -shm, None where there is none
+    beside: tuple[tuple[int, int] | None, ...]
     written: tuple[int, int]  # size and time
 
 
@@ -350,7 +352,7 @@ class IndexFile:
         self._written: tuple[int, int] | None = None  # when they had these marks
         self._is_new = False  # whether this process has made the file
         # Device and inode of the file that was empty when it was opened.
-        self._empty_file: Any = None
+        self._empty_file: tuple[int, int] | None = None
         exists = os.path.exists(path)
         if not exists and not create:
             raise CheckpointError(f"There is no index at {path}. {MAKE}")
@@ -962,7 +964,10 @@ def begin_reading(db: sqlite3.Connection) -> None:
     patient(begin)
 
 
-def patient(work: Callable[[], Any]) -> Any:
+Result = TypeVar("Result")
+
+
+def patient(work: Callable[[], Result]) -> Result:
     """What `work` returns, once no other process has locks that it needs; OperationalError after a minute.
 
     SQLite itself waits for `STEP` seconds alone, since Ctrl-C has no effect in it.

@@ -13,6 +13,7 @@ from siamese.errors import ArgumentError, DataError
 from siamese.model.decision import ReadTexts
 from siamese.model.detector import DuplicateDetector
 from siamese.system.arguments import counted
+from siamese.system.open_types import JsonMapping, JsonObject
 from siamese.text.repeated import Repeated
 from siamese.text.values import as_list, json_value, text_list
 from siamese.text.wrapping import plain_lines
@@ -26,7 +27,7 @@ class Incoming(NamedTuple):
 
     texts: list[str]
     ids: list[str] | None
-    columns: list[dict[str, Any]] | None  # JSON values
+    columns: list[JsonObject] | None  # JSON values
 
     @classmethod
     def checked(cls, questions: Any, ids: Any, columns: Any) -> Incoming:
@@ -59,7 +60,7 @@ class Incoming(NamedTuple):
         )
 
 
-def _json_columns(values: Any) -> dict[str, Any]:
+def _json_columns(values: object) -> JsonObject:
     """The columns of one question as values of JSON."""
     if values is not None and not isinstance(values, Mapping):
         raise DataError(
@@ -68,7 +69,7 @@ def _json_columns(values: Any) -> dict[str, Any]:
     return json_value(values or {})
 
 
-def as_id(value: Any) -> str:
+def as_id(value: object) -> str:
     """An id as it is stored; DataError for what is none."""
     is_one = isinstance(value, (str, int, np.integer))
     if not is_one or "\0" in str(value) or not str(value).strip():
@@ -80,7 +81,7 @@ def as_id(value: Any) -> str:
 def as_compared(
     questions: list[str],
     compared: Sequence[str] | None,
-    reading: Mapping[str, Any] | None,
+    reading: JsonMapping | None,
 ) -> list[str]:
     """What is compared of questions: as given, or without what the index's list repeats."""
     if compared is None:
@@ -99,7 +100,7 @@ def as_compared(
 def as_read(
     detector: DuplicateDetector,
     questions: Sequence[str],
-    reading: Mapping[str, Any] | None,
+    reading: JsonMapping | None,
 ) -> Sequence[str]:
     """What is compared of an index's questions, as the encoder reads it; each when it is asked for."""
     encoder = detector.encoder
@@ -119,7 +120,7 @@ class Stored(NamedTuple):
 
     row: int  # its number in the index
     text: str
-    columns: dict[str, Any]
+    columns: JsonObject
 
 
 class Changes(NamedTuple):

@@ -11,7 +11,7 @@ import contextlib
 import functools
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import astuple, dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from siamese.index.asking import (
 )
 from siamese.nn.nearest import SCORES, cosines_with
 from siamese.reading.clusters import first_places
+from siamese.system.open_types import JsonObject
 from siamese.text.cleaning import folded
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class ListPairs:
     """The most similar pairs of a list, in their order by each of `WEIGHTS`."""
 
     # id, question and columns of the list's different questions
-    entries: list[dict[str, Any]]
+    entries: list[JsonObject]
     vectors: np.ndarray  # float32 [questions, d]
     # What is taken off the cosines of pairs of `entries`, as that of
     # `siamese.model.decision.Rule`.
@@ -89,7 +90,7 @@ class ListPairs:
     @classmethod
     def of(
         cls,
-        entries: Sequence[dict[str, Any]],
+        entries: Sequence[JsonObject],
         vectors: np.ndarray,
         penalties: Penalties | None = None,
         threshold: float = np.inf,
@@ -130,7 +131,10 @@ class ListPairs:
         return cls(entries, vectors, own, *found)
 
     def next(
-        self, answers: Any, skipped: Collection[Sequence[str]] = (), start: float = 0.0
+        self,
+        answers: QuestionPairs,
+        skipped: Collection[Sequence[str]] = (),
+        start: float = 0.0,
     ) -> Candidate | None:
         """The pair to ask about next, neither answered nor skipped; None at the end.
 
@@ -156,7 +160,7 @@ class ListPairs:
 
     def fitted(
         self, detector: DuplicateDetector, answers: QuestionPairs, resamples: int = 200
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """What answers fit, for `DuplicateDetector.with_threshold`: its threshold, curve, and `list_cut`.
 
         The threshold is the cosine, less the penalty of the model's near-miss check,
@@ -204,7 +208,7 @@ class ListPairs:
             "list_threshold": self._cut(best, ranks[best], labels),
         }
 
-    def _answered(self, answers: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _answered(self, answers: QuestionPairs) -> tuple[np.ndarray, np.ndarray]:
         """The rows, int64 [n, 2], and labels, bool [n], of the answers to pairs of the list."""
         texts = (map(folded, side) for side in (answers.question1, answers.question2))
         sides = (map(self.row_of.get, side) for side in texts)
@@ -247,7 +251,7 @@ def _penalties_at(places: np.ndarray, penalties: Penalties | None) -> Penalties:
     return own
 
 
-def _curve_of(cosines: np.ndarray, labels: np.ndarray) -> dict[str, Any] | None:
+def _curve_of(cosines: np.ndarray, labels: np.ndarray) -> JsonObject | None:
     """The probabilities of cosines; None where duplicates do not have the higher ones."""
     with contextlib.suppress(DataError):
         return fit_threshold(cosines, labels, resamples=0).calibration.to_dict()

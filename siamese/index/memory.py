@@ -6,7 +6,6 @@ import copy
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -50,6 +49,7 @@ from siamese.model.decision import Questions
 from siamese.model.detector import DuplicateDetector, encoded
 from siamese.reading.clusters import answer_key
 from siamese.reading.pairs import QuestionPairs
+from siamese.system.open_types import JsonMapping, JsonObject
 from siamese.text.cleaning import folded
 from siamese.text.language import ListLanguages, list_languages
 from siamese.text.values import json_value
@@ -60,7 +60,7 @@ class Moment:
     """The list at one moment; a change makes another one."""
 
     detector: DuplicateDetector  # with the threshold of the list
-    entries: list[dict[str, Any]]  # id, question and columns of each question
+    entries: list[JsonObject]  # id, question and columns of each question
     folded: list[str]  # their texts
     read: Sequence[str]  # what is compared of them, as the encoder reads it
     vectors: np.ndarray  # float32 [questions, d], read-only
@@ -96,7 +96,7 @@ class Moment:
             refused=None,
         )
 
-    def followed_by(self, entries: list[dict[str, Any]], new: Questions) -> Moment:
+    def followed_by(self, entries: list[JsonObject], new: Questions) -> Moment:
         """With more questions at the end, which join the groups where there are some."""
         if not entries:
             return self
@@ -184,7 +184,7 @@ class Moment:
         return Snapshot(entries, questions, self.detector, *made)
 
 
-def copy_of(entry: dict[str, Any]) -> dict[str, Any]:
+def copy_of(entry: JsonObject) -> JsonObject:
     """An entry that the caller may change."""
     columns = {
         name: copy.deepcopy(value) if isinstance(value, (dict, list)) else value
@@ -201,7 +201,7 @@ class ListIndex(QuestionIndex):
         detector: DuplicateDetector,
         incoming: Incoming,
         prepared: Questions,
-        reading: Mapping[str, Any] | None,
+        reading: JsonMapping | None,
     ):
         self._model = detector
         self._reading = copy.deepcopy(dict(reading or {}))
@@ -245,7 +245,7 @@ class ListIndex(QuestionIndex):
         }
         return by_ids(incoming, stored)
 
-    def _numbered(self, incoming: Incoming) -> tuple[list[str], list[dict[str, Any]]]:
+    def _numbered(self, incoming: Incoming) -> tuple[list[str], list[JsonObject]]:
         """New questions as entries, and their ids; those without one get the next free number."""
         ids = incoming.ids
         if ids is None:
@@ -272,7 +272,7 @@ class ListIndex(QuestionIndex):
                 )
             self._now = now.without(gone).without_lost_answers()
 
-    def set_threshold(self, fit: Mapping[str, Any]) -> None:
+    def set_threshold(self, fit: JsonMapping) -> None:
         """`QuestionIndex.set_threshold`."""
         fit = json_value(fit)
         detector = self._model.with_threshold(fit) if fit else self._model
@@ -399,14 +399,14 @@ class Words:
         self._number_of: dict[str, int] = {}
         # Text -> the numbers of its stems, int32, and of its language.
         self._stems: dict[str, tuple[np.ndarray, int]] = {}
-        self._counted: tuple[list[dict[str, Any]], WordCounts] | None = None
+        self._counted: tuple[list[JsonObject], WordCounts] | None = None
 
     @property
     def languages(self) -> ListLanguages:
         """The languages of the list; English before it is known."""
         return self._languages or list_languages([])
 
-    def languages_of(self, entries: list[dict[str, Any]]) -> ListLanguages:
+    def languages_of(self, entries: list[JsonObject]) -> ListLanguages:
         """The languages of a list, or of the one that came first."""
         with self._lock:
             self._set_languages([entry["question"] for entry in entries])
@@ -417,7 +417,7 @@ class Words:
             self._languages = list_languages(texts, self._main)
 
     def counts(
-        self, entries: list[dict[str, Any]], folded_texts: Sequence[str]
+        self, entries: list[JsonObject], folded_texts: Sequence[str]
     ) -> WordCounts:
         """The words of the questions of a list; the same list is counted once."""
         with self._lock:

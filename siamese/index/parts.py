@@ -21,9 +21,10 @@ from siamese.groups.within import (
 from siamese.index import QuestionIndex
 from siamese.index.incoming import Incoming
 from siamese.index.memory import ListIndex
+from siamese.system.open_types import JsonMapping
 
 # A column and its value; None for the language of each question that is asked.
-Within = Mapping[str, Any]
+Within = JsonMapping
 
 
 class Parts:
@@ -102,7 +103,7 @@ class Parts:
         shot: Snapshot,
         names: tuple[str, ...],
         key: Key,
-        reading: Mapping[str, Any],
+        reading: JsonMapping,
     ) -> QuestionIndex:
         """The questions of some values as an index in memory."""
         if (names, key) in self._made:

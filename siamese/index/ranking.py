@@ -8,12 +8,13 @@ was added counts at once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from siamese.index.stems import NUMBERS, UNSURE
 from siamese.nn.nearest import best_rows, cosines_with, top_k
+from siamese.system.open_types import JsonObject
 from siamese.text.language import ENGLISH
 
 MODES = ("hybrid", "vectors", "words")  # of a search's order
@@ -42,7 +43,7 @@ class Hit(NamedTuple):
     probability: float | None  # None where the model has no calibration
     is_duplicate: bool
     difference: str  # what the near-miss check took a penalty for; '' for none
-    columns: dict[str, Any]
+    columns: JsonObject
 
 
 # ---- Vectors ----

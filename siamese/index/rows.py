@@ -5,9 +5,8 @@ from __future__ import annotations
 import functools
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from siamese.index.incoming import (
 )
 from siamese.index.ranking import WordCounts, read_only, room_for
 from siamese.index.stems import NUMBERS, ONLY_ENGLISH, stems_of
+from siamese.system.open_types import JsonMapping, JsonObject
 from siamese.text.cleaning import folded
 from siamese.text.language import ListLanguages
 
@@ -142,14 +142,14 @@ def _read_encoded(
 
 
 def rows_where(
-    db: sqlite3.Connection, column: str, values: Iterable[Any]
+    db: sqlite3.Connection, column: str, values: Iterable[str | int]
 ) -> list[tuple]:
     """(row, id, folded, text, columns) of the questions whose `row`, `id` or `folded` is among values."""
     query = f"select * from question where {column} {INSIDE} order by row"
     return db.execute(query, (json.dumps(list(values)),)).fetchall()
 
 
-def entry(row: tuple) -> dict[str, Any]:
+def entry(row: tuple) -> JsonObject:
     """One of `rows_where` as id, question and columns; DatabaseError for other values than text."""
     number, i, _, text, columns = row
     try:
@@ -175,7 +175,7 @@ def texts_of(db: sqlite3.Connection, state: State) -> list[str]:
 
 def entries_at(
     db: sqlite3.Connection, state: State, rankings: list[np.ndarray]
-) -> list[list[dict[str, Any]]]:
+) -> list[list[JsonObject]]:
     """The questions at these places; DatabaseError where one of them is gone."""
     places = np.unique(np.concatenate([np.zeros(0, np.int64), *rankings]))
     rows = state.rows[places].tolist()
@@ -188,7 +188,7 @@ def entries_at(
     ]
 
 
-def languages_of(facts: Mapping[str, Any]) -> ListLanguages:
+def languages_of(facts: JsonMapping) -> ListLanguages:
     """The languages by whose stems the words are found, of an index's settings; English for an old one."""
     known = facts.get("languages")
     return ListLanguages(**known) if known else ONLY_ENGLISH
@@ -259,7 +259,9 @@ def next_ids(db: sqlite3.Connection, count: int) -> list[str]:
 
 
 def insert(
-    db: sqlite3.Connection, incoming: Incoming, vectors: Any
+    db: sqlite3.Connection,
+    incoming: Incoming,
+    vectors: np.ndarray | Sequence[np.ndarray],
 ) -> tuple[list[str], State]:
     """Adds questions; returns their ids, the next free numbers for None, and what is searched.
 

@@ -6,10 +6,10 @@ import copy
 import functools
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
-from typing import Any, NamedTuple
+from typing import NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -45,6 +45,7 @@ from siamese.model.detector import DuplicateDetector, encoded
 from siamese.model.near_misses import NearMissCheck
 from siamese.reading.pairs import QuestionPairs
 from siamese.system.files import refuse_existing
+from siamese.system.open_types import JsonMapping, JsonObject
 from siamese.text.cleaning import folded
 from siamese.text.language import list_languages
 from siamese.text.values import json_value
@@ -55,22 +56,27 @@ class View(NamedTuple):
 
     opened: int  # how often the file was opened
     token: int  # the number of the file's content
-    facts: dict[str, Any]  # its settings
+    facts: JsonObject  # its settings
     detector: DuplicateDetector
     state: State
 
 
-def steady(method: Callable) -> Callable:
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+
+def steady(method: Callable[Given, Result]) -> Callable[Given, Result]:
     """A method that begins anew where another process has written to what it read, or exchanged it."""
 
     @functools.wraps(method)
-    def repeated(*args: Any, **options: Any) -> Any:
+    def repeated(*args: Given.args, **options: Given.kwargs) -> Result:
         for attempt in attempts():
             try:
                 return method(*args, **options)
             except Unsteady:
                 if attempt.last:
                     raise
+        raise AssertionError  # The last attempt returns or raises.
 
     return repeated
 
@@ -108,7 +114,7 @@ class FileIndex(QuestionIndex):
         made_by: tuple[DuplicateDetector, str | os.PathLike | None],
         incoming: Incoming,
         vectors: np.ndarray,
-        reading: Mapping[str, Any] | None,
+        reading: JsonMapping | None,
         overwrite: bool,
     ) -> FileIndex:
         """`QuestionIndex.build`; `made_by` is the model and its path."""
@@ -192,7 +198,7 @@ class FileIndex(QuestionIndex):
             self._view = self._view._replace(facts={})  # It is read again.
 
     @steady
-    def set_threshold(self, fit: Mapping[str, Any]) -> None:
+    def set_threshold(self, fit: JsonMapping) -> None:
         """`QuestionIndex.set_threshold`."""
         with self._moment(change=True) as (db, view):
             check = model_file.facts_of_check(view.detector.check)
@@ -319,7 +325,7 @@ class FileIndex(QuestionIndex):
         return Found(view.detector, queries, vectors, entries, view.facts["reading"])
 
     def _prepared(
-        self, asked: Asked, facts: Mapping[str, Any]
+        self, asked: Asked, facts: JsonMapping
     ) -> tuple[np.ndarray, list[tuple[list[str], int]]]:
         """The vectors of what is asked, and the stems and the language of each, by an index's settings."""
         words: list[tuple[list[str], int]] = [([], UNSURE)] * len(asked.texts)
@@ -332,7 +338,9 @@ class FileIndex(QuestionIndex):
     # ---- The file ----
 
     @contextmanager
-    def _moment(self, change: bool = False) -> Iterator[tuple[Any, View]]:
+    def _moment(
+        self, change: bool = False
+    ) -> Iterator[tuple[sqlite3.Connection, View]]:
         """A transaction, and what its moment has; a change is seen by others after its end."""
         file = self._file
         with file.change_lock if change else nullcontext():
@@ -394,7 +402,7 @@ class FileIndex(QuestionIndex):
         )
 
 
-def _how_grouped(detector: DuplicateDetector) -> list[Any]:
+def _how_grouped(detector: DuplicateDetector) -> list[object]:
     """All of a model that decides about groups, beside its encoder."""
     return [model_file.fit_of(detector), detector.list_cut, check_of(detector)]
 

@@ -33,6 +33,7 @@ from siamese.model.decision import Questions
 from siamese.model.detector import DuplicateDetector
 from siamese.reading.clusters import answer_key
 from siamese.reading.pairs import QuestionPairs
+from siamese.system.open_types import JsonObject
 
 _FIRST_TEXT = "(select text from question where folded = {} order by row limit 1)"
 # The answers with a text of each side, in the order in which they came.
@@ -106,7 +107,7 @@ def read_labels(db: sqlite3.Connection, state: State) -> tuple[np.ndarray, Group
 
 
 def _read_grouping(
-    db: sqlite3.Connection, state: State, stored: dict[str, Any]
+    db: sqlite3.Connection, state: State, stored: JsonObject
 ) -> Grouping:
     """How the groups were made, by the setting `grouping`."""
     weight = stored["weight"]
@@ -172,8 +173,8 @@ def extend(
     db: sqlite3.Connection,
     state: State,
     detector: DuplicateDetector,
-    facts: dict[str, Any],
-) -> dict[str, Any]:
+    facts: JsonObject,
+) -> JsonObject:
     """Lets the questions that came after the groups join them, where some are stored.
 
     It returns what the settings are after that. Those without any word that the model

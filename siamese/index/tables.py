@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,11 @@ from siamese.index import Hit
 from siamese.model.detector import DuplicateDetector
 from siamese.reading.questions import read_questions
 from siamese.reading.tables import is_list
+from siamese.system.open_types import Record
 from siamese.text.values import memory_columns
+
+if TYPE_CHECKING:
+    import pandas
 
 # How the columns of numbers are stored in a data frame; the others are objects.
 NUMBERS = {int: np.int64, float: np.float64}
@@ -97,7 +101,7 @@ def find_duplicates(
     return _of_its_kind(table, columns, places, others)
 
 
-def _renamed(row: Any, names: Mapping[str, str]) -> dict[str, Any]:
+def _renamed(row: object, names: Mapping[str, str]) -> Record:
     """The cells of a row by other names; a text has none."""
     if not isinstance(row, Mapping):
         return {}
@@ -167,7 +171,9 @@ def _pandas(
 HIT_COLUMNS = Hit._fields[:-1]
 
 
-def to_pandas(found: Any) -> Any:
+def to_pandas(
+    found: Snapshot | list[Hit] | list[list[Hit]] | list[list[Member]],
+) -> pandas.DataFrame:
     """The hits of a search, or groups, as a data frame of pandas.
 
     Args:
@@ -197,7 +203,7 @@ def to_pandas(found: Any) -> Any:
     return pandas.DataFrame(rows, columns=columns)
 
 
-def _rows_of(found: Any) -> tuple[list[dict[str, Any]], list[str]]:
+def _rows_of(found: object) -> tuple[list[Record], list[str]]:
     """Hits or groups as rows, and the names of their columns."""
     if isinstance(found, Snapshot):
         columns = [*GROUP_COLUMNS, *group_columns(found.entries).values()]
@@ -223,7 +229,7 @@ def _rows_of(found: Any) -> tuple[list[dict[str, Any]], list[str]]:
 
 def _hit_rows(
     lists: Sequence[Sequence[Hit]], numbered: Sequence[str]
-) -> tuple[list[dict[str, Any]], list[str]]:
+) -> tuple[list[Record], list[str]]:
     """Hits as rows; with the column that `numbered` names for the place of their question."""
     columns = [*numbered, *HIT_COLUMNS]
     others = (name for hits in lists for hit in hits for name in hit.columns)

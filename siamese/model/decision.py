@@ -13,7 +13,7 @@ decision takes off the cosines of pairs is in its `Rule`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
@@ -28,6 +28,7 @@ from siamese.model.near_miss_features import FEATURES
 from siamese.model.near_misses import NearMissCheck
 from siamese.model.trees import Trees
 from siamese.nn.nearest import EQUAL, cosines_with, in_blocks
+from siamese.system.open_types import JsonMapping, JsonObject
 
 # of the pairs that are duplicates by the curve are below `candidate_cut`
 LEFT_OUT = 0.01
@@ -240,7 +241,7 @@ class ByParts(NamedTuple):
 
     def refitted(
         self, one: Questions, two: Questions, labels: np.ndarray, resamples: int
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """What labelled pairs make of the curve, see `PartsCurve.refitted`."""
         return self.calibration.refitted(self._logits(one, two), labels, resamples)
 
@@ -371,7 +372,7 @@ class PartsCurve:
 
     def refitted(
         self, logits: np.ndarray, labels: np.ndarray, resamples: int
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """The curve with another intercept and steepness, of labelled pairs; former ones do not count.
 
         Of the pairs' logits, float64 [n], and labels, bool [n], it returns what
@@ -398,19 +399,19 @@ class PartsCurve:
         }
 
     @property
-    def fit(self) -> dict[str, Any]:
+    def fit(self) -> JsonObject:
         """What `DuplicateDetector.with_threshold` takes: the curve, and the probability that decides."""
         return {"threshold": 0.5, "calibration": asdict(self)}
 
 
-def calibration_of(values: Mapping[str, Any] | None) -> Calibration | PartsCurve | None:
+def calibration_of(values: JsonMapping | None) -> Calibration | PartsCurve | None:
     """A calibration from its `to_dict`; CheckpointError where anything is missing, unknown or no number."""
     if values is None:
         return None
     try:
         if "borders" not in values:
             return Calibration(**values)
-        lists: dict[str, Any] = {
+        lists: JsonObject = {
             k: tuple(v) if type(v) is list else v for k, v in values.items()
         }
         return PartsCurve(**lists)

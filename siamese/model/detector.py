@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,11 +16,13 @@ from siamese.encoders.lstm import Lstm
 from siamese.encoders.protocol import BaseEncoder, runs
 from siamese.encoders.tree import tree_of
 from siamese.errors import ArgumentError, DataError
+from siamese.evaluation.calibration import Calibration
 from siamese.evaluation.thresholds import COURSE_THRESHOLD, fit_threshold
 from siamese.model import file as model_file
 from siamese.model.across import TWO_OTHERS, lowered
 from siamese.model.decision import (
     ByParts,
+    PartsCurve,
     Questions,
     calibration_of,
     decision_of,
@@ -28,11 +30,16 @@ from siamese.model.decision import (
 from siamese.model.near_misses import NearMissCheck
 from siamese.model.trees import Trees
 from siamese.nn.nearest import EQUAL, TEXT_PAIRS, cosines_with
+from siamese.reading.pairs import QuestionPairs
 from siamese.system.arguments import as_number, whole_number
+from siamese.system.open_types import JsonMapping, JsonObject
 from siamese.system.progress import progress_bar
 from siamese.text.cleaning import has_words
 from siamese.text.tokenizer import LONGEST, word_tokenize
-from siamese.text.values import text_list
+from siamese.text.values import Texts, text_list
+
+if TYPE_CHECKING:
+    from siamese.encoders import EncoderSpec
 
 # Of an encoder without labels, on the cosine less the penalty of the near-miss check.
 # Chosen on Quora's valid rows (best F1 there at 0.70 to 0.75), a forum, a help desk and
@@ -57,11 +64,11 @@ class DuplicateDetector:
 
     def __init__(
         self,
-        encoder: Any,
+        encoder: EncoderSpec,
         *,
         threshold: float = COURSE_THRESHOLD,
-        calibration: Any = None,
-        card: dict[str, Any] | None = None,
+        calibration: Calibration | PartsCurve | None = None,
+        card: JsonObject | None = None,
         check: NearMissCheck | None = None,
         trees: Trees | None = None,
     ):
@@ -101,7 +108,7 @@ class DuplicateDetector:
         return cls.from_encoder(USE)
 
     @classmethod
-    def from_encoder(cls, encoder: Any) -> DuplicateDetector:
+    def from_encoder(cls, encoder: EncoderSpec) -> DuplicateDetector:
         """A detector of an encoder alone; see `fitted` for a threshold from labelled pairs.
 
         It has the near-miss check that comes with the package; `with_check` takes it
@@ -117,7 +124,9 @@ class DuplicateDetector:
             check=NearMissCheck.shipped(),
         )
 
-    def fitted(self, pairs: Any, *, resamples: int = 200) -> DuplicateDetector:
+    def fitted(
+        self, pairs: QuestionPairs, *, resamples: int = 200
+    ) -> DuplicateDetector:
         """The same model with threshold and calibration of labelled pairs, 30 at least to be of use.
 
         For `resamples` and errors see `siamese.evaluation.thresholds.fit_threshold`.
@@ -131,7 +140,7 @@ class DuplicateDetector:
             fit = fit_threshold(scores, labels, resamples=resamples).to_dict()
         return self.with_threshold(fit)
 
-    def with_threshold(self, fit: float | Mapping[str, Any]) -> DuplicateDetector:
+    def with_threshold(self, fit: float | JsonMapping) -> DuplicateDetector:
         """The same model with another threshold, a number; or with a fitted one and its calibration.
 
         A fit is as `siamese.evaluation.thresholds.FittedThreshold.to_dict` makes it;
@@ -223,7 +232,10 @@ class DuplicateDetector:
     # ---- Answering ----
 
     def encode(
-        self, questions: Any, batch_size: int | None = None, show_progress: bool = False
+        self,
+        questions: Texts,
+        batch_size: int | None = None,
+        show_progress: bool = False,
     ) -> np.ndarray:
         """The questions' vectors, float32 [questions, d], of length 1; [d] for a single text.
 
@@ -245,7 +257,7 @@ class DuplicateDetector:
         texts = text_list(questions, "encode")
         return questions_of(self.encoder, texts, batch_size, show_progress).vectors
 
-    def similarity(self, question1: Any, question2: Any) -> Any:
+    def similarity(self, question1: Texts, question2: Texts) -> Any:
         """The cosine of two questions (a float), or of two lists pair by pair (float32 [n]).
 
         One question is compared with each of a list; lists of different lengths are an
@@ -254,7 +266,7 @@ class DuplicateDetector:
         one, two = self.pairs(question1, question2)
         return _one_or_all(cosines_with(one.vectors, two.vectors), question1, question2)
 
-    def probability(self, question1: Any, question2: Any) -> Any:
+    def probability(self, question1: Texts, question2: Texts) -> Any:
         """The probability of two questions (or lists, pair by pair); ArgumentError without calibration."""
         scores = self.decision.scores(*self.pairs(question1, question2))
         chances = self.decision.probabilities(scores)
@@ -266,7 +278,7 @@ class DuplicateDetector:
         return _one_or_all(chances, question1, question2)
 
     def predict(
-        self, question1: Any, question2: Any, threshold: float | None = None
+        self, question1: Texts, question2: Texts, threshold: float | None = None
     ) -> Any:
         """Whether two questions (or two lists, pair by pair) have a score above a threshold or the own.
 
@@ -280,7 +292,7 @@ class DuplicateDetector:
         is_one = isinstance(question1, str) and isinstance(question2, str)
         return bool(answers[0]) if is_one else answers
 
-    def pairs(self, question1: Any, question2: Any) -> tuple[Questions, Questions]:
+    def pairs(self, question1: Texts, question2: Texts) -> tuple[Questions, Questions]:
         """Pairs of questions as a decision is given them; arguments as those of `similarity`."""
         sides = [
             [side] if isinstance(side, str) else text_list(side, "similarity")
@@ -479,7 +491,7 @@ def are_above(
     return answers
 
 
-def _one_or_all(values: np.ndarray, question1: Any, question2: Any) -> Any:
+def _one_or_all(values: np.ndarray, question1: Texts, question2: Texts) -> Any:
     """The one value of two texts as a float, or the values of lists."""
     is_one = isinstance(question1, str) and isinstance(question2, str)
     return float(values[0]) if is_one else values

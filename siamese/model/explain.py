@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from siamese.errors import DataError
 from siamese.model.decision import Questions
@@ -10,6 +10,7 @@ from siamese.model.detector import DuplicateDetector, judged, own_borders
 from siamese.model.near_miss_features import FEATURES
 from siamese.model.near_miss_reasons import differences_of
 from siamese.nn.nearest import cosines_with
+from siamese.system.open_types import JsonObject
 from siamese.text.display import harmless, rounded
 from siamese.text.tokenizer import LONGEST, MAX_TOKENS
 from siamese.text.values import text_list
@@ -41,7 +42,7 @@ class Explanation(NamedTuple):
     # penalty on the cosine; empty for a model without a check.
     compared: dict[str, float]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """JSON values."""
         words1, words2 = (
             [rounded(w._asdict()) for w in ws] for ws in (self.words1, self.words2)

@@ -28,6 +28,7 @@ from siamese.model.decision import calibration_of, numbers_of
 from siamese.model.near_misses import NearMissCheck
 from siamese.model.trees import Trees
 from siamese.system.files import explained, open_atomically
+from siamese.system.open_types import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
     from siamese.model.detector import DuplicateDetector
@@ -44,7 +45,7 @@ def write_file(
     path: str | os.PathLike,
     kind: str,
     arrays: Mapping[str, np.ndarray],
-    facts: Mapping[str, Any],
+    facts: JsonMapping,
     *,
     overwrite: bool,
 ) -> None:
@@ -68,7 +69,7 @@ def write_file(
 
 def read_file(
     path: str | os.PathLike, kind: str
-) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+) -> tuple[dict[str, np.ndarray], JsonObject]:
     """Reads a file that `write_file` wrote: its arrays by name, and its facts.
 
     CheckpointError where it is missing, damaged, or of another program, kind or
@@ -125,7 +126,7 @@ def read_model(path: str | os.PathLike) -> DuplicateDetector:
         raise _damaged(path, error) from error
 
 
-def fit_of(detector: DuplicateDetector) -> dict[str, Any]:
+def fit_of(detector: DuplicateDetector) -> JsonObject:
     """Threshold and calibration as plain values, for `DuplicateDetector.with_threshold`."""
     calibration = detector.calibration
     return {
@@ -135,12 +136,12 @@ def fit_of(detector: DuplicateDetector) -> dict[str, Any]:
     }
 
 
-def facts_of_check(check: NearMissCheck | None) -> dict[str, Any] | None:
+def facts_of_check(check: NearMissCheck | None) -> JsonObject | None:
     """What a file says of a near-miss check: the kinds that it ignores; None where there is none."""
     return None if check is None else {"ignore": list(check.ignore)}
 
 
-def check_of(facts: Mapping[str, Any] | None) -> NearMissCheck | None:
+def check_of(facts: JsonMapping | None) -> NearMissCheck | None:
     """The shipped near-miss check as `facts_of_check` describes it."""
     return None if facts is None else NearMissCheck.shipped(facts["ignore"])
 
@@ -183,7 +184,7 @@ def index_facts(
     detector: DuplicateDetector,
     path: str | os.PathLike | None,
     model: str | os.PathLike | None,
-) -> dict[str, Any]:
+) -> JsonObject:
     """What an index says of its model: checksum, places, check; of a frozen encoder its threshold."""
     facts = {
         "model_checksum": fingerprint_of(detector),
@@ -206,7 +207,7 @@ def index_facts(
 
 
 def detector_of(
-    path: str | os.PathLike, facts: dict[str, Any], detector: Any
+    path: str | os.PathLike, facts: JsonObject, detector: Any
 ) -> DuplicateDetector:
     """The model of an index, from its file, or of the encoder that the index names."""
     from siamese.model.detector import DuplicateDetector

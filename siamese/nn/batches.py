@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 
 from siamese.errors import ArgumentError
 from siamese.nn.ragged import Ragged
+from siamese.system.open_types import JsonObject
 
 
 class PaddedBatches(Iterator):
@@ -72,7 +72,7 @@ class PaddedBatches(Iterator):
         q2 = self._q2.padded(places, length, self._pad)
         return q1, q2  # int32 [batch_size, length] each
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> JsonObject:
         """The position as values that JSON can hold: the order of the pairs, and where `draws` is."""
         version, numbers, gauss = self.draws.getstate()
         random_state = [version, list(numbers), gauss]
@@ -82,7 +82,7 @@ class PaddedBatches(Iterator):
             "random": random_state,
         }
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: JsonObject) -> None:
         """Goes to where `state` was taken, and sets `draws`, the global module too, to what it was.
 
         A state of another number of pairs is an ArgumentError; nothing has changed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterable, Sequence, Sized
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -114,7 +114,11 @@ def _is_token_id(value: object) -> bool:
     return bool(0 <= value <= _LARGEST)
 
 
-def token_rows(rows: Iterable[Sequence[int]], name: str) -> Ragged:
+# Questions of token ids: also a list of lists, or an array of objects.
+TokenRows: TypeAlias = "Ragged | np.ndarray | Sequence[Sequence[int]]"
+
+
+def token_rows(rows: TokenRows, name: str) -> Ragged:
     """Questions as Ragged, of lists of lists, an array of objects, a 2-D array, or Ragged; DataError."""
     try:
         return Ragged.from_lists(rows)

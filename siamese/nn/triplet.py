@@ -7,13 +7,13 @@ needs Trax: NumPy arrays give NumPy's, JAX arrays JAX's.
 from __future__ import annotations
 
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 
 from siamese.errors import ArgumentError, ShapeError
 from siamese.nn.arrays import Array, Numbers, array_namespace, as_float
 from siamese.system.arguments import as_number, one_of
+from siamese.system.open_types import Keywords
 
 CLOSEST = ("semi_hard", "hardest")
 REDUCTIONS = ("sum", "mean", "none")
@@ -21,7 +21,7 @@ DIRECTIONS = ("rows", "columns", "both")
 
 # Edition of the Trax course -> the words of its loss. The last one is the default
 # everywhere.
-EDITIONS: dict[int, dict[str, Any]] = {
+EDITIONS: dict[int, Keywords] = {
     year: {"closest": "hardest", "reduction": "mean"} for year in (2020, 2021, 2022)
 }
 EDITIONS[2023] = {"closest": "semi_hard", "reduction": "sum"}

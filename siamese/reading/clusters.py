@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain, count
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from siamese.system.arguments import as_number, whole_number
 from siamese.text.cleaning import folded
 from siamese.text.values import as_list
 from siamese.text.wrapping import plain
+
+if TYPE_CHECKING:
+    from siamese.reading.pairs import QuestionPairs
 
 _BEFORE_MARK = re.compile(" (?=[?!.,;:])")  # of folded text, whose blanks are single
 MOST_PAIRED = 2000  # questions of a cluster: all pairs of more would fill the memory
@@ -44,7 +47,9 @@ def connected_groups(size: int, edges: np.ndarray) -> np.ndarray:
     return connected_components(graph, directed=False)[1].astype(np.int64)
 
 
-def first_places(questions: Sequence[str], key: Any = folded) -> np.ndarray:
+def first_places(
+    questions: Sequence[str], key: Callable[[str], str] = folded
+) -> np.ndarray:
     """The place of the first question that has the `key(text)` of each question, int64."""
     first: dict[str, int] = {}
     places = [
@@ -54,7 +59,7 @@ def first_places(questions: Sequence[str], key: Any = folded) -> np.ndarray:
 
 
 def question_groups(
-    questions: list[str], edges: np.ndarray, key: Any = folded
+    questions: list[str], edges: np.ndarray, key: Callable[[str], str] = folded
 ) -> np.ndarray:
     """The connected group of each question, int64; those of equal `key(text)` are connected, too."""
     equal = np.stack([first_places(questions, key), np.arange(len(questions))], axis=1)
@@ -81,7 +86,7 @@ class Clusters(NamedTuple):
     conflict_rows: np.ndarray
 
 
-def clusters(pairs: Any) -> Clusters:
+def clusters(pairs: QuestionPairs) -> Clusters:
     """The clusters of `QuestionPairs`, or of anything with question1, question2 and is_duplicate."""
     questions, numbers = number_questions(pairs.question1, pairs.question2)
     is_duplicate = np.asarray(pairs.is_duplicate, bool)
@@ -97,7 +102,7 @@ def answer_key(question1: str, question2: str) -> tuple[str, str]:
     return one, two
 
 
-def check_answers(pairs: Any) -> None:
+def check_answers(pairs: QuestionPairs) -> None:
     """DataError for answers, `QuestionPairs`, of which one contradicts others; it names the first."""
     conflicts = clusters(pairs).conflict_rows
     if not len(conflicts):
@@ -164,7 +169,7 @@ def transitive_closure(
 
 
 def cluster_split(
-    pairs: Any, fractions: Sequence[float], seed: int
+    pairs: QuestionPairs, fractions: Sequence[float], seed: int
 ) -> list[np.ndarray]:
     """The rows, int64 and ascending, of each part of a split in which no two parts share a question.
 

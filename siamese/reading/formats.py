@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from siamese.errors import DataError
 from siamese.reading.encodings import Text
+from siamese.system.open_types import Record
 from siamese.text.columns import normal_name, shown_names
 from siamese.text.values import MOST_DEPTH, TOO_DEEP, is_deep
 
@@ -316,7 +317,7 @@ def _json_object(line: str, source: Text) -> tuple[dict, str | None]:
     return row, None
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, Any]]) -> Record:
     row = dict(pairs)
     if len(row) < len(pairs):
         raise ValueError("a key stands there twice")

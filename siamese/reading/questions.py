@@ -8,12 +8,13 @@ repeat is left out of what is compared.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from siamese.errors import DataError
 from siamese.reading.rows import ReadReport, Rows, open_rows
+from siamese.system.open_types import JsonMapping, JsonObject
 from siamese.text.cleaning import cleaned, has_words
 from siamese.text.columns import (
     ALL_ID_NAMES,
@@ -54,7 +55,7 @@ class QuestionList:
     has_ids: bool  # whether they are the file's own
     # The other columns of each question (and those that were joined), as JSON values,
     # or None where there are none. Columns of one name are a list of their values.
-    columns: list[dict[str, Any]] | None
+    columns: list[JsonObject] | None
     rows: list[int]  # the number of each question's data row from 0
     column: str  # the columns of the questions, as `read_questions` takes them
     # What is compared of each question: without what the list repeats, and of joined
@@ -85,7 +86,7 @@ def read_questions(
     encoding: str | None = None,
     bad_rows: str = "refuse",
     keep_repeated: bool = False,
-    repeated: Mapping[str, Any] | None = None,
+    repeated: JsonMapping | None = None,
 ) -> QuestionList:
     """Reads a list of questions; the content decides the format.
 
@@ -180,7 +181,7 @@ def _questions_of_rows(
     """
     questions: list[str] = []
     ids: list[str] = []
-    columns: list[dict[str, Any] | None] = []
+    columns: list[JsonObject | None] = []
     numbers: list[int] = []
     is_joined = made_of.is_joined
     texts: list[list[str]] = [[] for _ in made_of.columns] if is_joined else [questions]
@@ -214,7 +215,7 @@ def _questions_of_rows(
 
 def _rows_with_question(
     rows: Rows, made_of: TextColumns, id_column: str | None
-) -> Iterator[tuple[int, str, dict[str, Any]]]:
+) -> Iterator[tuple[int, str, JsonObject]]:
     """The number, question and cells of each row with a question and an id of its own.
 
     The others go into the report.
@@ -304,7 +305,7 @@ def _leave_out_repeated(
     listed: QuestionList,
     made_of: TextColumns,
     texts: list[list[str]],
-    earlier: Mapping[str, Any] | None,
+    earlier: JsonMapping | None,
 ) -> None:
     """Leaves out of what is compared what the texts of a column repeat, with a note on it.
 

@@ -35,6 +35,7 @@ from siamese.reading.formats import (
 )
 from siamese.reading.tables import Table, memory_table, parquet_table, workbook_table
 from siamese.system.arguments import one_of
+from siamese.system.open_types import Record
 from siamese.text.cleaning import cleaned
 from siamese.text.columns import (
     TextColumns,
@@ -167,7 +168,7 @@ class Rows:
     # no table: the one column, called as the first line, holds the lines
     is_plain: bool = False
 
-    def __iter__(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    def __iter__(self) -> Iterator[tuple[int, int, Record]]:
         report = self.report
         report.columns = self.header
         check = HeaderCheck([] if self.is_plain else self.header, self.known)
@@ -238,7 +239,7 @@ class Rows:
         names, words = read_spec(spec, self.header)
         return TextColumns(list(map(self.column, names)), words)
 
-    def question(self, line: int, row: dict[str, Any], made_of: TextColumns) -> str:
+    def question(self, line: int, row: Record, made_of: TextColumns) -> str:
         """The text that columns of a row make, joined by blanks; "" for an empty or bad row, noted so."""
         columns, words = made_of
         text = row.get(columns[0])
@@ -255,9 +256,7 @@ class Rows:
             return ""
         return text
 
-    def pair(
-        self, line: int, row: dict[str, Any], sides: Iterable[TextColumns]
-    ) -> list[str]:
+    def pair(self, line: int, row: Record, sides: Iterable[TextColumns]) -> list[str]:
         """Both questions of a row; [] where there is none of one of them."""
         first, second = sides
         one = self.question(line, row, first)
@@ -266,7 +265,7 @@ class Rows:
 
 
 def _no_text(
-    row: dict[str, Any], columns: list[str], cells: list[tuple[str, Any]]
+    row: Record, columns: list[str], cells: list[tuple[str, Any]]
 ) -> str | None:
     """Why columns of a row, of which `cells` are there, make no text; None where they do."""
     for name, cell in cells:

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator, Mapping
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -27,6 +27,10 @@ from siamese.text.values import (
     memory_columns,
 )
 
+if TYPE_CHECKING:
+    import pyarrow
+    from pyarrow.parquet import ParquetFile
+
 LARGEST_UNPACKED = 1 << 30  # bytes of all parts of a workbook
 MOST_MEMORY = sheets.MOST_MEMORY
 Table = tuple[list[str], Iterator[tuple[int, list]]]  # header, rows with their numbers
@@ -40,7 +44,7 @@ def parquet_table(file: BinaryIO, name: str) -> Table:
     return parquet.schema_arrow.names, enumerate(parquet_rows(parquet, name), 1)
 
 
-def parquet_rows(parquet: Any, name: str) -> Iterator[list]:
+def parquet_rows(parquet: ParquetFile, name: str) -> Iterator[list]:
     """The rows of a Parquet file; DataError where all values would take more than `MOST_MEMORY`."""
     import pyarrow
 
@@ -59,7 +63,7 @@ def parquet_rows(parquet: Any, name: str) -> Iterator[list]:
         yield from map(list, zip(*map(arrow_values, columns)))
 
 
-def _python_size(column: Any) -> int:
+def _python_size(column: pyarrow.ChunkedArray) -> int:
     """About how many bytes the values of a column of pyarrow take in Python."""
     import pyarrow
 
@@ -166,7 +170,7 @@ def memory_table(table: Any, name: str) -> Table:
     return names, enumerate(rows, 1)
 
 
-def is_list(table: Any) -> bool:
+def is_list(table: object) -> bool:
     """Whether a value is a list, a column or an array, in place of a table."""
     has_length = hasattr(table, "__len__") and np.iterable(table)
     return has_length and not is_table(table) and not isinstance(table, (set, bytes))

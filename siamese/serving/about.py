@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from siamese import __version__
 from siamese.index import QuestionIndex
+from siamese.system.open_types import JsonObject
 from siamese.text.cleaning import has_words
 from siamese.text.columns import normal_name, read_spec
 from siamese.text.display import NO_LABELS
@@ -38,7 +39,7 @@ REPEATED = 3  # questions for each value, in the mean
 LONGEST_VALUE = 60  # characters
 
 
-def about(index: QuestionIndex, read_only: bool) -> dict[str, Any]:
+def about(index: QuestionIndex, read_only: bool) -> JsonObject:
     """The size of an index, its threshold, and how its hits are shown."""
     detector = index.detector
     languages = index.facts.languages
@@ -72,10 +73,10 @@ class Examples:
 
     def __init__(self, index: QuestionIndex):
         self.index = index
-        self.moment: Any = None  # that of `chosen`
-        self.chosen: dict[str, Any] = {}
+        self.moment: object = None  # that of `chosen`
+        self.chosen: JsonObject = {}
 
-    def now(self) -> dict[str, Any]:
+    def now(self) -> JsonObject:
         """Questions of the index as it is now, and the values of columns."""
         moment = self.index.facts.moment
         if self.moment is None or self.moment is not moment:
@@ -95,7 +96,7 @@ def joined_columns(index: QuestionIndex) -> list[str]:
     return read_spec(compared).columns if compared else []
 
 
-def title_of(entry: dict[str, Any], titles: set[str]) -> str:
+def title_of(entry: JsonObject, titles: set[str]) -> str:
     """The column of such a name, in its normal form; else the question."""
     for name, value in entry["columns"].items():
         if normal_name(name) in titles and isinstance(value, str) and has_words(value):
@@ -103,7 +104,7 @@ def title_of(entry: dict[str, Any], titles: set[str]) -> str:
     return entry["question"]
 
 
-def column_values(rows: list[dict[str, Any]]) -> dict[str, list[str]]:
+def column_values(rows: list[JsonObject]) -> dict[str, list[str]]:
     """The columns with few values that repeat, and these, sorted: a search can be limited to one."""
     counts: dict[str, Counter[str]] = {}
     for row in rows:

@@ -9,16 +9,18 @@ import ipaddress
 import logging
 import os
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from importlib.resources import files
-from typing import Any
+from typing import Protocol
 
+import numpy as np
 import uvicorn
 from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.security import HTTPBearer
+from pydantic import BaseModel
 from starlette.middleware import Middleware
 from uvicorn.logging import AccessFormatter
 
@@ -36,6 +38,7 @@ from siamese.serving.about import Examples, about, floor_of
 from siamese.serving.gate import KEY, MOST_WAITING, PROBLEMS, Gate, refused
 from siamese.serving.patience import PATIENCE, timed_protocol
 from siamese.system.arguments import counted
+from siamese.system.open_types import JsonObject
 from siamese.text.display import json_text, rounded
 from siamese.text.language import text_languages
 
@@ -50,12 +53,12 @@ PAGE = {
 }
 
 
-def answered(values: dict[str, Any]) -> Response:
+def answered(values: JsonObject) -> Response:
     """An answer in JSON; NaN becomes null."""
     return Response(json_text(values), media_type="application/json")
 
 
-def problems(*codes: int) -> dict[int, dict[str, Any]]:
+def problems(*codes: int) -> dict[int | str, JsonObject]:
     """The answers to refused requests, for the OpenAPI document."""
     return {
         code: {"description": PROBLEMS[code], "model": schema.Problem} for code in codes
@@ -72,7 +75,7 @@ def one_at_a_time() -> Callable[[Callable], Callable]:
 
     def decorate(work: Callable) -> Callable:
         @functools.wraps(work)
-        async def answer(body: Any) -> Response:
+        async def answer(body: BaseModel) -> Response:
             if limiter.statistics().tasks_waiting >= MOST_WAITING // 2:
                 return refused(
                     503, "Too many changes are waiting. Try again in a second."
@@ -99,7 +102,7 @@ def make_app(
     """
 
     @asynccontextmanager
-    async def lifespan(app: FastAPI):
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         to_thread.current_default_thread_limiter().total_tokens = MOST_WORKING
         yield
         index.close()
@@ -184,10 +187,10 @@ def _add_questions(v1: APIRouter, index: QuestionIndex) -> None:
 
 def _with_languages(
     index: QuestionIndex, results: list[list[Hit]]
-) -> list[list[dict[str, Any]]]:
+) -> list[list[JsonObject]]:
     """Hits as JSON values, with the language of each that is not in the main one of the list."""
     languages = index.facts.languages
-    named: list[list[dict[str, Any]]] = []
+    named: list[list[JsonObject]] = []
     for hits in results:
         codes = [""] * len(hits)
         if languages and len(languages.shares) > 1:
@@ -269,7 +272,7 @@ def _add_answers(v1: APIRouter, index: QuestionIndex) -> None:
         parts = shown(*pair) if pair else []
         return answered({"pair": pair, "shown": parts, "answers": len(answers)})
 
-    def change(said: Sequence[Any]) -> dict[str, Any]:
+    def change(said: Sequence[_Said]) -> JsonObject:
         changed = index.change_answers(list(map(_answer_change, said)))
         return {
             "stored": changed.stored,
@@ -299,7 +302,7 @@ class SimilarPairs:
 
     def __init__(self, index: QuestionIndex):
         self.index = index
-        self.vectors: Any = None  # those that `pairs` is of
+        self.vectors: np.ndarray | None = None  # those that `pairs` is of
         self.pairs: ListPairs | None = None
 
     def now(self) -> ListPairs:
@@ -311,7 +314,17 @@ class SimilarPairs:
         return self.pairs
 
 
-def _answer_change(said: Any) -> AnswerChange:
+class _Said(Protocol):
+    """An answer of a request, as `schema.Said` reads it."""
+
+    question1: str
+    question2: str
+    is_duplicate: bool | None
+    before: bool | None
+    model_fields_set: set[str]
+
+
+def _answer_change(said: _Said) -> AnswerChange:
     """An answer of a request; without `before` it replaces any."""
     is_any = "before" not in said.model_fields_set
     replaces = ANY if is_any else (said.before,)
@@ -397,6 +410,7 @@ class WithoutText(AccessFormatter):
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         """The line of a request."""
+        assert isinstance(record.args, tuple)
         client, method, path, version, status = record.args
         short = copy.copy(record)
         short.args = (client, method, str(path).partition("?")[0], version, status)

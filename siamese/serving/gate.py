@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import hmac
 import re
-from typing import Any
 
 from fastapi import Response
 from fastapi.responses import JSONResponse
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from siamese.serving.patience import PATIENCE
 
@@ -61,7 +61,7 @@ class Gate:
 
     def __init__(
         self,
-        app: Any,
+        app: ASGIApp,
         hosts: list[str],
         key: str | None,
         patience: float = PATIENCE,
@@ -73,14 +73,14 @@ class Gate:
         self.waiting = 0  # whole requests
         self.held = 0  # bytes of bodies
 
-    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
         if scope["method"] == "HEAD":  # The server leaves the body of its answer out.
             scope = {**scope, "method": "GET"}
 
-        async def sent(message: dict[str, Any]) -> None:
+        async def sent(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(HEADERS)
             await send(message)
@@ -93,11 +93,11 @@ class Gate:
         else:
             await self.app(scope, receive, sent)
 
-    async def answer(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Reads the body of a request, and lets the application answer it."""
         body = bytearray()
 
-        async def received() -> dict[str, Any]:
+        async def received() -> Message:
             return whole.pop() if whole else await receive()
 
         try:
@@ -110,7 +110,9 @@ class Gate:
                 return
             if self.waiting >= MOST_WAITING:
                 refusal = refusal or refused(503, BUSY)
-            whole = [{"type": "http.request", "body": body, "more_body": False}]
+            whole: list[Message] = [
+                {"type": "http.request", "body": body, "more_body": False}
+            ]
             self.waiting += 1
             try:
                 await (refusal or self.app)(scope, received, send)
@@ -120,7 +122,7 @@ class Gate:
             self.held -= len(body)
 
     async def read(
-        self, body: bytearray, headers: Headers, receive: Any
+        self, body: bytearray, headers: Headers, receive: Receive
     ) -> Response | None:
         """Reads a body to its end; returns a refusal of one that is too large."""
         declared = headers.get("content-length", "")

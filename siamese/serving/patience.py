@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -25,7 +24,7 @@ class TimedProtocol(H11Protocol):
     # Bytes of answers that the client had not taken when it was last looked at.
     unsent = 0
 
-    def connection_made(self, transport: Any) -> None:
+    def connection_made(self, transport: asyncio.Transport) -> None:
         """The first head must be whole in time."""
         super().connection_made(transport)
         self.set_timer()

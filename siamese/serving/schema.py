@@ -36,7 +36,7 @@ def whole(**bounds: Any) -> Any:
     return Annotated[int, Field(**bounds), BeforeValidator(as_whole)]
 
 
-def several(kind: Any, most: int = 1000) -> Any:
+def several(kind: type, most: int = 1000) -> Any:
     """A list of at most so many."""
     return Annotated[list[kind], Field(max_length=most)]
 

@@ -10,6 +10,7 @@ import operator
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from siamese.errors import ArgumentError
 
@@ -44,14 +45,14 @@ def as_number(
     return number
 
 
-def one_of(value: Any, name: str, allowed: tuple) -> None:
+def one_of(value: object, name: str, allowed: tuple) -> None:
     """Refuses a value that is not among those allowed."""
     if value not in allowed:
         names = ", ".join(map(repr, allowed))
         raise ArgumentError(f"{name} must be one of {names}; it is {value!r}.")
 
 
-def check_labels(labels: Any, name: str = "labels") -> np.ndarray:
+def check_labels(labels: ArrayLike, name: str = "labels") -> np.ndarray:
     """Labels as bool [n], from one flat row of 0 and 1 (or False and True)."""
     array = np.asarray(labels)
     if array.ndim != 1:

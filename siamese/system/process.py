@@ -17,10 +17,10 @@ import random
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from types import FrameType
 
 import numpy as np
 
@@ -136,7 +136,9 @@ class StopSignals:
 
     def __init__(self) -> None:
         self.received: signal.Signals | None = None
-        self._before: dict[signal.Signals, Any] = {}
+        self._before: dict[
+            signal.Signals, Callable[[int, FrameType | None], object] | int | None
+        ] = {}
 
     def __enter__(self) -> StopSignals:
         if threading.current_thread() is threading.main_thread():
@@ -144,13 +146,13 @@ class StopSignals:
                 self._before[number] = signal.signal(number, self._remember)
         return self
 
-    def _remember(self, number: int, frame: Any) -> None:
+    def _remember(self, number: int, frame: FrameType | None) -> None:
         if self.received is not None and number == signal.SIGINT:
             self.received = None
             raise KeyboardInterrupt
         self.received = signal.Signals(number)
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
@@ -181,7 +183,7 @@ def limited(seconds: float) -> Iterator[None]:
         yield
         return
 
-    def ring(number: int, frame: Any) -> None:
+    def ring(number: int, frame: FrameType | None) -> None:
         raise TooSlow
 
     before = signal.signal(signal.SIGALRM, ring)

@@ -25,7 +25,6 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
@@ -33,10 +32,12 @@ from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
+from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
 
 from siamese.errors import ArgumentError, DataError
 from siamese.system.files import explained, lock_run, write_text_atomically
+from siamese.system.open_types import Record
 from siamese.teaching.checks import EXERCISES, MARK, OUT_OF, UNWRITTEN
 from siamese.text.display import csv_line, excel_cell
 
@@ -74,7 +75,7 @@ def grade_class(
     gigabytes: float = 4.0,
     jobs: int = 1,
     note: Callable[[str], None] = lambda text: None,
-) -> list[dict[str, Any]]:
+) -> list[Record]:
     """Grades all notebooks of a folder; row and feedback of each are on disk as soon as it has ended.
 
     A student is called as the folder below this one, or as the notebook where there is
@@ -188,7 +189,7 @@ class Gradebook:
         row = self.rows.get(excel_cell(name.as_posix()), {})
         return row.get("sha256") == sha256
 
-    def add(self, name: Path, row: dict[str, Any], page: str) -> None:
+    def add(self, name: Path, row: Record, page: str) -> None:
         """Writes a notebook's page of feedback, and the table with its row."""
         path = self.page_of(name)
         with explained(path, error=DataError):
@@ -204,12 +205,12 @@ class Gradebook:
         text = "".join(f"{csv_line(line)}\n" for line in lines)
         write_text_atomically(self.table, text, overwrite=True)
 
-    def sorted_rows(self) -> list[dict[str, Any]]:
+    def sorted_rows(self) -> list[Record]:
         """The rows in the order of their files."""
         return [row for _, row in sorted(self.rows.items())]
 
 
-def _read_rows(table: Path, top: Path) -> dict[str, dict[str, Any]]:
+def _read_rows(table: Path, top: Path) -> dict[str, Record]:
     """The rows of earlier calls for the notebooks below `top`: file -> row."""
     if not table.exists():
         return {}
@@ -251,7 +252,7 @@ class Graded:
         return [*self.remarks, *ended, *filter(None, [self.stopped])]
 
 
-def _report(path: Path, graded: Graded) -> tuple[dict[str, Any], str]:
+def _report(path: Path, graded: Graded) -> tuple[Record, str]:
     """A notebook's row of the table, and its page of feedback in HTML."""
     student = re.sub(r"(?i)\.ipynb$", "", path.parts[0])
     marks = graded.marks
@@ -269,7 +270,7 @@ def _report(path: Path, graded: Graded) -> tuple[dict[str, Any], str]:
     return row, _page(student, graded, row)
 
 
-def _page(student: str, graded: Graded, row: dict[str, Any]) -> str:
+def _page(student: str, graded: Graded, row: Record) -> str:
     """The page of feedback: the total, the remarks, each exercise, and the open task."""
     title = f"Feedback for {student}"
     task = OPEN_TASKS.get(str(graded.number))
@@ -297,7 +298,7 @@ def _page(student: str, graded: Graded, row: dict[str, Any]) -> str:
     return "\n".join(lines).encode("utf-8", "replace").decode()
 
 
-def _open_task(task: dict[str, Any], answer: str) -> list[str]:
+def _open_task(task: Record, answer: str) -> list[str]:
     """The open task, which a teacher marks: its text, the student's answer, the rubric, room for points."""
     cells = {
         "Task": task["task"],
@@ -442,7 +443,7 @@ def _with_causes(
     return caused
 
 
-def _notebook(data: bytes) -> Any:
+def _notebook(data: bytes) -> NotebookNode:
     """The notebook in nbformat 4; DataError where it is none."""
     if not data.strip():
         raise DataError("the file is empty. Hand it in again.")
@@ -454,7 +455,7 @@ def _notebook(data: bytes) -> Any:
         ) from None
 
 
-def _answer(notebook: Any) -> str:
+def _answer(notebook: NotebookNode) -> str:
     """The student's text of the open task; empty where it is the blank."""
     for cell in notebook.cells:
         name = str(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
@@ -464,7 +465,7 @@ def _answer(notebook: Any) -> str:
     return ""
 
 
-def _code_cells(notebook: Any) -> list[str]:
+def _code_cells(notebook: NotebookNode) -> list[str]:
     """A notebook's code, but for the cells that nbgrader locks: they check."""
     return [
         cell.source

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
+from siamese.system.open_types import JsonObject
 from siamese.teaching.checks.submission import blank_line
 
-_GUESSES: dict[str, Any] = {}  # name of a guess -> what the learner wrote
+_GUESSES: JsonObject = {}  # name of a guess -> what the learner wrote
 # (letter, its fault) -> the wrong answers so far
 _TRIED: dict[tuple[str, str], list] = {}
 
@@ -64,7 +65,7 @@ def find_faults(
             print(f"{letter}: it is {fault}. {why}")
 
 
-def need(*exercises: Any) -> None:
+def need(*exercises: object) -> None:
     """Ends the cell with one line, such as "First write f.", while one of these is a blank.
 
     These are functions, or values of which None is the blank. FirstWrite says which one

@@ -5,10 +5,11 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
 
 from siamese.nn.triplet import closest_negative
 
@@ -40,7 +41,7 @@ _CLOSEST = {"hardest": "hardest negative", "semi_hard": "closest negative, maske
 
 
 @contextmanager
-def new_picture(width: float = 4.8, height: float = 3.8) -> Iterator[Any]:
+def new_picture(width: float = 4.8, height: float = 3.8) -> Iterator[Figure]:
     """A Matplotlib figure, its size in inches, to draw on inside the block; a cell shows its value."""
     with plt.rc_context(STYLE):
         figure = plt.figure(figsize=(width, height), layout="constrained")
@@ -73,7 +74,7 @@ def plot_losses(history: Mapping[str, Sequence[tuple[float, float]]], margin: fl
     return figure
 
 
-def plot_scores(scores: Any, labels: Any, threshold: float):
+def plot_scores(scores: ArrayLike, labels: ArrayLike, threshold: float) -> Figure:
     """Histograms of the scores of duplicates and of the others; a Matplotlib figure.
 
     Above each bar is a share of its own class, below it is a number of pairs: where one
@@ -120,7 +121,7 @@ def plot_scores(scores: Any, labels: Any, threshold: float):
 
 
 def plot_similarity_matrix(
-    scores: Any,  # float [batch, batch]: rows question 1, columns question 2, twelve at most
+    scores: ArrayLike,  # float [batch, batch]: rows question 1, columns question 2, twelve at most
     *,
     closest: str | None = "hardest",  # or 'semi_hard'; None marks no negatives
     rows: Sequence[str] = (),  # texts beside the rows, whole, in lines of 26 characters

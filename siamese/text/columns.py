@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from siamese.text.cleaning import folded
 
@@ -145,7 +145,7 @@ class TextColumns(NamedTuple):
         return len(self.columns) > 1 or self.words is not None
 
 
-def shown_names(header: Sequence[Any]) -> str:
+def shown_names(header: Sequence[object]) -> str:
     """The names of a header for a message, the first twelve, cut."""
     names = ", ".join(" ".join(str(name).split())[:40] for name in header[:12])
     return f"{names}, …" if len(header) > 12 else names

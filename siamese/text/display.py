@@ -6,8 +6,9 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
+
+from siamese.system.open_types import JsonMapping, JsonObject
 
 # Said with every answer by an encoder's default threshold.
 NO_LABELS = "This threshold is a default, not fitted to labels."
@@ -24,7 +25,7 @@ LAYOUT = "\t\n\r\u061c\u200e\u200f\u2028\u2029" + "".join(
 )
 
 
-def harmless(text: Any, keep: str = "") -> str:
+def harmless(text: object, keep: str = "") -> str:
     r"""Text with control characters, changes of direction and lone surrogates as escapes, but `keep`.
 
     Example:
@@ -39,13 +40,13 @@ def harmless(text: Any, keep: str = "") -> str:
     )
 
 
-def excel_cell(value: Any) -> Any:
+def excel_cell(value: object) -> object:
     """A cell that a spreadsheet does not take for a formula: an apostrophe before =, +, - and @ of text."""
     is_formula = isinstance(value, str) and value.startswith(_FORMULA)
     return f"'{value}" if is_formula else value
 
 
-def csv_line(cells: Iterable[Any], delimiter: str = ",") -> str:
+def csv_line(cells: Iterable[object], delimiter: str = ",") -> str:
     """A record of CSV without a line end."""
     out = io.StringIO()
     # It quotes a cell with a line break.
@@ -53,12 +54,12 @@ def csv_line(cells: Iterable[Any], delimiter: str = ",") -> str:
     return out.getvalue()[:-2].encode("utf-8", "replace").decode()
 
 
-def rounded(values: Mapping[str, Any]) -> dict[str, Any]:
+def rounded(values: JsonMapping) -> JsonObject:
     """Values to print: floats with six decimals."""
     return {n: round(v, 6) if isinstance(v, float) else v for n, v in values.items()}
 
 
-def json_text(value: Any) -> str:
+def json_text(value: object) -> str:
     """`json.dumps` in one line; NaN and infinity, which JSON does not have, become null."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)

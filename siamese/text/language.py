@@ -16,12 +16,15 @@ import functools
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from siamese.errors import ArgumentError
 from siamese.text.cleaning import straightened
+
+if TYPE_CHECKING:
+    from py3langid.langid import LanguageIdentifier
 
 # Those that a text can be in: the sixteen that `use` was trained on, then others.
 LANGUAGES = {
@@ -373,7 +376,7 @@ def _probabilities(texts: Sequence[str]) -> np.ndarray:
 
 
 @functools.cache
-def _identifier() -> Any:
+def _identifier() -> LanguageIdentifier:
     """The model; its package has no types."""
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 

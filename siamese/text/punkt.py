@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import importlib
 from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
 PROVIDED = ("punkt", "punkt_tab")
@@ -26,7 +27,7 @@ def provide_punkt(nltk: Any) -> None:
     nltk.download = nltk.downloader.download = _without_download(nltk.download)
 
 
-def _with_the_model(load: Any, parameters: Any) -> Any:
+def _with_the_model(load: Callable[..., None], parameters: type) -> Callable:
     """PunktTokenizer.load_lang, which takes the package's English model where NLTK finds none."""
 
     @functools.wraps(load)
@@ -48,13 +49,16 @@ def _with_the_model(load: Any, parameters: Any) -> Any:
     return load_lang
 
 
-def _without_download(original: Any) -> Any:
+def _without_download(original: Callable[..., bool]) -> Callable[..., bool]:
     """nltk.download, which downloads nothing for the English model."""
 
     @functools.wraps(original)
     def download(
-        info_or_id: Any = None, download_dir: Any = None, *args: Any, **options: Any
-    ) -> Any:
+        info_or_id: str | Sequence[str] | None = None,
+        download_dir: str | None = None,
+        *args: Any,
+        **options: Any,
+    ) -> bool:
         if isinstance(info_or_id, (list, tuple)):
             return all(
                 download(name, download_dir, *args, **options) for name in info_or_id

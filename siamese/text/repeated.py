@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+from siamese.system.open_types import JsonMapping, JsonObject
 from siamese.text.cleaning import has_words
 
 SHARE = 0.01  # A line or a tag in more of the texts than this is repeated.
@@ -73,12 +73,12 @@ class Repeated:
             end = stop
         return text[start:end].strip() if (start, end) != (0, len(text)) else text
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """As values of JSON, for `from_json`."""
         return {name: counts for name, counts in vars(self).items() if counts}
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any] | None) -> Repeated:
+    def from_json(cls, values: JsonMapping | None) -> Repeated:
         """What `to_json` made; nothing of None."""
         return cls(**{name: dict(counts) for name, counts in (values or {}).items()})
 

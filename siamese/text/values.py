@@ -5,20 +5,35 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
 from siamese.errors import ArgumentError, DataError, SiameseError
 from siamese.text.columns import USUAL_NAMES, question_columns
 
+if TYPE_CHECKING:
+    import pyarrow
+
 MOST_DEPTH = 100  # of lists and dicts inside each other; Python gives up at some 500
 CONTAINERS = (Mapping, list, tuple, set)
 TOO_DEEP = f"is nested more than {MOST_DEPTH} deep."
 
 
-def text_list(texts: Any, function: str) -> list[str]:
+class HasColumns(Protocol):
+    """A table in memory, such as a DataFrame."""
+
+    @property
+    def columns(self) -> Iterable[Hashable]:
+        """Its columns, or their names."""
+
+
+# Questions as Python has them: one, a list or a column of them, or a table with one column.
+Texts: TypeAlias = "str | Iterable[str] | HasColumns"
+
+
+def text_list(texts: Texts, function: str) -> list[str]:
     """Texts as a list; of a table of one column (a DataFrame, ...) its questions.
 
     DataError for a value that is not text, or another table; ArgumentError for one
@@ -58,7 +73,7 @@ def as_list(
     return list(values)
 
 
-def is_table(value: Any) -> bool:
+def is_table(value: object) -> bool:
     """Whether a value is a table with columns: a dict of them, a DataFrame, a Dataset, ..."""
     return (
         isinstance(value, Mapping)
@@ -92,7 +107,7 @@ def memory_columns(table: Any, name: str) -> tuple[list[str], list[list]]:
     return list(map(str, names)), values
 
 
-def arrow_values(column: Any) -> list:
+def arrow_values(column: pyarrow.ChunkedArray) -> list:
     """The values of a column of pyarrow; a time that Python lacks (beyond the year 9999) as text."""
     try:
         return column.to_pylist()
@@ -101,7 +116,7 @@ def arrow_values(column: Any) -> list:
         return list(map(arrow_value, column))
 
 
-def arrow_value(scalar: Any) -> Any:
+def arrow_value(scalar: pyarrow.Scalar) -> Any:
     """A value of pyarrow, as in `arrow_values`."""
     import pyarrow
 
@@ -134,7 +149,7 @@ def arrow_value(scalar: Any) -> Any:
 # ---- One value ----
 
 
-def id_text(value: Any) -> str:
+def id_text(value: object) -> str:
     """An id as text; empty where it is missing.
 
     Whole floats, as pandas has them, lose their .0.
@@ -175,12 +190,12 @@ def _other_value(value: Any, depth: int) -> Any:
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 
-def as_whole(value: Any) -> Any:
+def as_whole(value: object) -> object:
     """A whole float, as sheets, pandas and JSON have them, as a whole number; others as they are."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def is_missing(value: Any) -> bool:
+def is_missing(value: object) -> bool:
     """Whether a value is NaN, or what pandas has in its place."""
     is_nan = (
         isinstance(value, (float, np.datetime64, np.timedelta64)) and value != value
@@ -188,7 +203,7 @@ def is_missing(value: Any) -> bool:
     return is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
-def is_deep(value: Any) -> bool:
+def is_deep(value: object) -> bool:
     """Whether a value holds lists or dicts inside each other more than `MOST_DEPTH` times."""
     values = [value]
     for _ in range(MOST_DEPTH + 1):

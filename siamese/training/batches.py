@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import functools
 from collections import Counter, namedtuple
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from siamese.errors import ArgumentError, DataError
-from siamese.nn.ragged import Ragged, check_pairs, token_rows
+from siamese.nn.ragged import Ragged, TokenRows, check_pairs, token_rows
 from siamese.system.arguments import check_labels, counted, whole_number
 
 WINDOW = 128  # batches whose pairs are bucketed together
@@ -70,14 +71,14 @@ class PairBatches(Iterator):
 
     def __init__(
         self,
-        q1: Ragged | Sequence[Sequence[int]],
-        q2: Ragged | Sequence[Sequence[int]],
+        q1: TokenRows,
+        q2: TokenRows,
         batch_size: int = 256,
         *,
         seed: int = 0,
         swap: bool = False,
-        clusters: Any = None,
-        labelled: tuple | None = None,
+        clusters: ArrayLike | None = None,
+        labelled: tuple[TokenRows, TokenRows, ArrayLike] | None = None,
         pair_batch_size: int = 96,
     ):
         self.batch_size = whole_number(batch_size, "batch_size", 1)
@@ -113,7 +114,7 @@ class PairBatches(Iterator):
         number = min(max(self.pairs // self.batch_size // 8, 2), 14)
         return choose_lengths(np.bincount(self._pairs.lengths), number)
 
-    def _checked_clusters(self, clusters: Any) -> np.ndarray | None:
+    def _checked_clusters(self, clusters: ArrayLike | None) -> np.ndarray | None:
         if clusters is None:
             return None
         array = np.asarray(clusters)
@@ -182,7 +183,7 @@ class PairBatches(Iterator):
 class Pairs:
     """Pairs of questions as rows of one table."""
 
-    def __init__(self, q1: Any, q2: Any, name: str = ""):
+    def __init__(self, q1: TokenRows, q2: TokenRows, name: str = ""):
         name1 = f"{name}q1"
         name2 = f"{name}q2"
         one = token_rows(q1, name1)
@@ -218,7 +219,12 @@ class LabelledPairs(Pairs):
     """
 
     def __init__(
-        self, q1: Any, q2: Any, is_duplicate: Any, size: int, lengths: np.ndarray
+        self,
+        q1: TokenRows,
+        q2: TokenRows,
+        is_duplicate: ArrayLike,
+        size: int,
+        lengths: np.ndarray,
     ):
         self.size = whole_number(size, "pair_batch_size", 1)
         super().__init__(q1, q2, name="labelled ")

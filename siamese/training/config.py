@@ -9,6 +9,7 @@ from typing import Any
 
 from siamese.errors import ArgumentError
 from siamese.system.arguments import one_of
+from siamese.system.open_types import Keywords
 
 _BOUNDS = {"at least": operator.ge, "above": operator.gt, "below": operator.lt}
 
@@ -197,7 +198,7 @@ _HEAD = {
     "epochs": 4.0,
     "pair_loss_weight": 6.0,
 }
-PRESETS: dict[str, dict[str, Any]] = {
+PRESETS: dict[str, Keywords] = {
     "course": {},
     "lstm": _LSTM,
     "head": {**_LSTM, **_HEAD},

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from siamese.nn.nearest import top_k
 from siamese.reading.clusters import cluster_split, number_questions, question_groups
 from siamese.reading.pairs import QuestionPairs
 from siamese.system.arguments import counted
+from siamese.system.open_types import JsonObject
 from siamese.training.head import fit_head
 from siamese.training.own_check import fit_compared
 from siamese.training.pieces import Pieces
@@ -63,7 +64,7 @@ class LabelledVectors:
     """Labelled pairs and the vectors of their questions: what a head is fitted on."""
 
     start: Pieces  # of the model to go on from
-    card: dict[str, Any]  # of that model
+    card: JsonObject  # of that model
     texts: list[str]  # the distinct questions; of links, those of the list come last
     rows: np.ndarray  # int64 [n, 2]: each pair's two texts
     is_duplicate: np.ndarray  # bool [n]
@@ -201,7 +202,7 @@ def _figures(labelled: LabelledVectors, left_out: LeftOut) -> tuple[str, float, 
 
 def _threshold_fit(
     labelled: LabelledVectors, left_out: LeftOut, model: DuplicateDetector
-) -> dict[str, Any]:
+) -> JsonObject:
     """Threshold, calibration and trees of pairs left out; links have none."""
     if labelled.are_links:
         return {

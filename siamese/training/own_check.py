@@ -38,6 +38,7 @@ from siamese.model.near_miss_features import FALLING, FEATURES
 from siamese.model.near_misses import NearMissCheck
 from siamese.model.trees import Trees
 from siamese.nn.nearest import cosines_with
+from siamese.system.open_types import JsonObject
 
 LEAST_PAIRS = 100
 TREE_PAIRS = 3000
@@ -51,7 +52,7 @@ SHRINKAGE = 5.0  # of the Newton step
 
 def fit_own_check(
     encoder: Encoder, one: Questions, two: Questions, labels: np.ndarray
-) -> dict[str, Any]:
+) -> JsonObject:
     """Curve and trees of pairs with labels, bool [n], of both kinds: see `fit_compared`."""
     parts = part_cosines(encoder, one.vectors, two.vectors)
     whole = cosines_with(one.vectors, two.vectors)
@@ -64,7 +65,7 @@ def fit_compared(
     texts: Sequence[str],  # n, as the encoder reads them
     others: Sequence[str],
     labels: np.ndarray,  # bool [n], of both kinds
-) -> dict[str, Any]:
+) -> JsonObject:
     """The threshold, the curve as plain values, and `trees`, None of fewer than `TREE_PAIRS`.
 
     For errors see `siamese.evaluation.metrics.check_scores`.

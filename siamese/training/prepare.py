@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from siamese.nn.ragged import Ragged, check_pairs
 from siamese.reading.clusters import clusters, transitive_closure
 from siamese.reading.pairs import QuestionPairs
 from siamese.system.arguments import counted
+from siamese.system.open_types import JsonObject
 from siamese.text.cleaning import folded
 from siamese.text.tokenizer import LONGEST, MAX_TOKENS
 from siamese.text.vocabulary import TokenizedQuestions, Vocabulary, tokenize_questions
@@ -117,7 +117,7 @@ def _first_of_each_row(texts: list[str], rows: np.ndarray) -> list[str]:
     return [texts[place] for place in first_places.tolist()]
 
 
-def _check_types(pairs: Any, valid: Any) -> None:
+def _check_types(pairs: object, valid: object) -> None:
     for rows in (pairs, pairs if valid is None else valid):
         if not isinstance(rows, QuestionPairs):
             kind = type(rows).__name__
@@ -274,7 +274,7 @@ def make_batches(
 
 def _labelled_options(
     data: TrainingData, ids: Ragged, config: TrainConfig
-) -> dict[str, Any]:
+) -> JsonObject:
     """The arguments of `PairBatches` for labelled pairs."""
     if data.labelled is None:
         return {}

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +14,7 @@ from siamese.model.decision import Questions, calibration_of, part_cosines
 from siamese.model.detector import DuplicateDetector
 from siamese.nn.nearest import cosines_with
 from siamese.reading.pairs import QuestionPairs
+from siamese.system.open_types import JsonMapping, JsonObject
 from siamese.training.own_check import LEAST_PAIRS, fit_own_check
 from siamese.training.pieces import Pieces
 
@@ -68,7 +67,7 @@ def measure(
 
 
 def decided(
-    detector: DuplicateDetector, fit: Mapping[str, Any], card: dict[str, Any]
+    detector: DuplicateDetector, fit: JsonMapping, card: JsonObject
 ) -> DuplicateDetector:
     """A model with what held-out pairs say, `Evaluation.fit`, and another card."""
     return DuplicateDetector(
@@ -90,7 +89,7 @@ def _frozen_cosines(
     return part_cosines(detector.encoder, one.vectors, two.vectors)[:, 0]
 
 
-def _fit(detector: DuplicateDetector, held_out: QuestionPairs) -> dict[str, Any]:
+def _fit(detector: DuplicateDetector, held_out: QuestionPairs) -> JsonObject:
     """Threshold, calibration and trees of held-out pairs, see `measure`."""
     one, two = detector.pairs(held_out.question1, held_out.question2)
     labels = held_out.is_duplicate

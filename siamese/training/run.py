@@ -15,6 +15,7 @@ import json
 import logging
 import math
 import os
+from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -31,10 +32,12 @@ from siamese.evaluation.thresholds import COURSE_THRESHOLD
 from siamese.model.detector import DuplicateDetector
 from siamese.model.file import MODEL_NAME, read_file, write_file
 from siamese.model.near_misses import NearMissCheck
+from siamese.nn.arrays import Array
 from siamese.nn.collapse import CollapseWatch, warn_of_collapse
 from siamese.nn.lstm import Dropout, LstmConfig, check_finite, init
 from siamese.reading.pairs import QuestionPairs
 from siamese.system.files import explained, lock_run, write_text_atomically
+from siamese.system.open_types import JsonObject
 from siamese.system.process import StopSignals
 from siamese.system.progress import progress_bar
 from siamese.training.config import PRESETS, TrainConfig
@@ -115,11 +118,11 @@ class Trainer:
         # The state before the first step, or that of the directory's checkpoint.
         self.state = initial_state(weights, optimizer)
         self.step = 0
-        self.history: list[dict[str, Any]] = []
+        self.history: list[JsonObject] = []
         self.resumed_from: int | None = None
         # The sum of the losses of the steps since the last evaluation, and how many
         # these are.
-        self._loss_sum: Any = np.float32(0)  # or an array of JAX
+        self._loss_sum: np.float32 | jax.Array = np.float32(0)
         self._summed = 0
         self._collapse = CollapseWatch(COLLAPSE_TOLERANCE)
         self._fingerprint = fingerprint(self.data, init_from)
@@ -139,7 +142,7 @@ class Trainer:
         else:
             self._resume()
 
-    def _lstm(self) -> tuple[Network, dict[str, Any]]:
+    def _lstm(self) -> tuple[Network, Mapping[str, Array]]:
         """The LSTM that trains, and the weights that it starts from."""
         config = self.config
         self.lstm = LstmConfig(
@@ -153,8 +156,9 @@ class Trainer:
         dropout = Dropout(config.embedding_dropout, config.word_dropout)
         return lstm_network(self.lstm, dropout, device_mesh()), weights
 
-    def _head(self) -> tuple[Network, dict[str, Any]]:
+    def _head(self) -> tuple[Network, Mapping[str, Array]]:
         """The head, which trains on the encoder's vectors, and its first matrix."""
+        assert self._encoder is not None
         bare = DuplicateDetector.from_encoder(self._encoder)
         vectors = bare.encode(self.data.texts, show_progress=not self.quiet)
         started = self.init_from and Pieces.of(self.init_from.encoder).head
@@ -231,7 +235,7 @@ class Trainer:
             logger.warning(message)
         signals.raise_received()
 
-    def _one_step(self) -> Any:
+    def _one_step(self) -> jax.Array:
         """Trains on the next batch; returns its loss."""
         config = self.config
         self.state, metrics = self._train_step(self.state, next(self._batches))
@@ -371,7 +375,7 @@ class Trainer:
         self._batches.restore(facts["batches"])
         self._has_saved = True
 
-    def _differences(self, facts: dict[str, Any]) -> list[str]:
+    def _differences(self, facts: JsonObject) -> list[str]:
         """What differs in the run of a checkpoint with these facts."""
         saved = facts["config"]
         may_change = _MAY_CHANGE

@@ -1,7 +1,7 @@
 """The course's Trax model, made faster: the same values and gradients by `siamese.nn.lstm`."""
 
 from functools import partial
-from typing import Any
+from typing import TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -12,8 +12,10 @@ from trax.shapes import ShapeDtype
 from siamese.errors import ArgumentError
 from siamese.nn.lstm import LstmConfig, Words, encode
 
+Params: TypeAlias = dict[str, jax.Array]  # see `siamese.nn.lstm`
 
-def fast_forward(model: Any) -> Any:
+
+def fast_forward(model: tl.Layer) -> tl.Layer:
     """Makes a model of the course's layers train in about half the time, and returns it.
 
     It keeps its layers, weights and files; vectors and gradients stay the same to about
@@ -48,7 +50,7 @@ def fast_forward(model: Any) -> Any:
     return model
 
 
-def _forward_pair(model: Any, inputs: tuple) -> tuple:
+def _forward_pair(model: tl.Layer, inputs: tuple) -> tuple:
     q1, q2, *_ = inputs
     tower = model.sublayers[0]
     weights, _ = model.weights
@@ -62,13 +64,13 @@ def _forward_pair(model: Any, inputs: tuple) -> tuple:
     return vectors[: len(q1)], vectors[len(q1) :]
 
 
-def _forward(tower: Any, config: LstmConfig, tokens: Any) -> Any:
+def _forward(tower: tl.Layer, config: LstmConfig, tokens: jax.Array) -> jax.Array:
     """The tower's vectors: a word's product with the kernel once, where few words fill the batch."""
     weights = named(tower.weights)
     few = max(tokens.size // 8, 1)
     ordered = jnp.sort(tokens, axis=None)
 
-    def by_words(weights: dict) -> Any:
+    def by_words(weights: Params) -> jax.Array:
         words, places = jnp.unique(tokens, return_inverse=True, size=few)
         return encode(weights, Words(words, places.reshape(tokens.shape)), config)
 
@@ -78,7 +80,7 @@ def _forward(tower: Any, config: LstmConfig, tokens: Any) -> Any:
     )
 
 
-def named(weights: Any) -> dict:
+def named(weights: tuple) -> Params:
     """A tower's weights in Trax's tree by the names of `siamese.nn.lstm`."""
     arrays = jax.tree.leaves(weights)  # In Trax's order.
     return dict(zip(("embedding", "lstm/kernel", "lstm/bias"), arrays, strict=True))

@@ -8,6 +8,7 @@ import signal
 from typing import Any
 
 import numpy as np
+from trax import layers as tl
 from trax.supervised import training
 
 from siamese.errors import DataError
@@ -31,7 +32,7 @@ class Loop(training.Loop):
     `output_dir`, and a full disk, are a CheckpointError.
     """
 
-    def __init__(self, model, task, **stock: Any):
+    def __init__(self, model: tl.Layer, task: training.TrainTask, **stock: Any):
         self._signals = StopSignals()
         self._loss = np.nan
         self._collapse = CollapseWatch(COLLAPSE_TOLERANCE)
@@ -56,7 +57,7 @@ class Loop(training.Loop):
         if self._step:
             self._watch_for_collapse(float(self._loss), steps=0, at_end=True)
 
-    def _run_one_step(self, task_index, task_changed):
+    def _run_one_step(self, task_index: int, task_changed: bool) -> tuple[float, dict]:
         try:
             if self._signals.received:
                 name = {signal.SIGINT: "Ctrl-C"}.get(self._signals.received, "SIGTERM")
@@ -76,7 +77,9 @@ class Loop(training.Loop):
                 super().save_checkpoint(basename)
             self._saved_step = self._step
 
-    def _log_training_progress(self, task, total_loss, n_steps, **rest) -> None:
+    def _log_training_progress(
+        self, task: training.TrainTask, total_loss: float, n_steps: int, **rest: object
+    ) -> None:
         check_finite(self._model.weights, self._step)
         with explained(self._output_dir or ""):
             super()._log_training_progress(task, total_loss, n_steps, **rest)

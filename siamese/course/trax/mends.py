@@ -11,7 +11,6 @@ import types
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
-from typing import Any
 from unittest import mock
 
 import jax
@@ -34,10 +33,10 @@ MENDS: list[Callable[[], None]] = []
 class _NoEvents:
     """In place of Trax's writer of TensorBoard's event files: its methods do nothing."""
 
-    def __init__(self, *_: Any, **__: Any):
+    def __init__(self, *_: object, **__: object):
         pass
 
-    def _nothing(self, *_: Any, **__: Any) -> None:
+    def _nothing(self, *_: object, **__: object) -> None:
         pass
 
     scalar = image = text = flush = close = _nothing

@@ -109,7 +109,7 @@ class _Array:
         self.value = _array(data, kind, shape, "F" if is_by_columns else "C")
 
 
-def _array(data: Any, kind: Any, shape: tuple, order: str) -> np.ndarray:
+def _array(data: object, kind: _Type, shape: tuple, order: str) -> np.ndarray:
     if type(data) not in (bytes, bytearray):
         raise ValueError
     return np.frombuffer(data, kind.dtype).reshape(shape, order=order)
@@ -129,27 +129,29 @@ class _Unpickler(pickle._Unpickler):
             raise Refused(f"names {f'{module}.{name}'[:200]!r}")
         return getattr(self, _NAMES[path])
 
-    def _dtype(self, name: str, *_: Any) -> _Type:
+    def _dtype(self, name: str, *_: object) -> _Type:
         return _Type(name)
 
-    def _reconstruct(self, *_: Any) -> _Array:
+    def _reconstruct(self, *_: object) -> _Array:
         return _Array()
 
     def _frombuffer(
-        self, data: Any, kind: Any, shape: tuple, order: str = "C"
+        self, data: object, kind: _Type, shape: tuple, order: str = "C"
     ) -> np.ndarray:
         return _array(data, kind, shape, order)
 
-    def _scalar(self, kind: Any, data: bytes) -> np.generic:
+    def _scalar(self, kind: _Type, data: bytes) -> np.generic:
         return _array(data, kind, (), "C")[()]
 
-    def _jax_array(self, function: Any, arguments: Any, state: tuple, _: Any) -> _Array:
+    def _jax_array(
+        self, function: object, arguments: object, state: tuple, _: object
+    ) -> _Array:
         """A JAX array pickles as how to make a NumPy one; that is what it becomes."""
         array = _Array()
         array.__setstate__(state)
         return array
 
-    def _lists(self, _: Any) -> defaultdict:
+    def _lists(self, _: object) -> defaultdict:
         return defaultdict(list)
 
 

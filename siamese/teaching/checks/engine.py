@@ -208,7 +208,9 @@ class Exercise:
             if function is not None:
                 yield sentence, form, function
 
-    def attempt(self, case: Case, fn: Watched, observe: Callable | None = None) -> Any:
+    def attempt(
+        self, case: Case, fn: Watched, observe: Callable | None = None
+    ) -> object:
         """The result of a case; a `Fault` for none."""
         try:
             return (observe or self.observe)(fn, *case.arguments, **case.options)
@@ -239,9 +241,9 @@ class Exercise:
 
     # ---- Judging ----
 
-    def _results(self, learner: Learner) -> list[Any]:
+    def _results(self, learner: Learner) -> list[object]:
         """The learner's result of each case."""
-        results: list[Any] = []
+        results: list[object] = []
         with contextlib.suppress(TooSlow), limited(self.seconds):
             for case in self.table:
                 results.append(self.attempt(case, learner))
@@ -304,12 +306,14 @@ class Exercise:
         return Failure(STAYS, "the same as before", f"{name} is changed", hint)
 
     @functools.cache  # noqa: B019  (exercises live as long as the module)
-    def expected(self, form: str) -> list[Any]:
+    def expected(self, form: str) -> list[object]:
         """The right result of each case, of the answer with that form."""
         right = Watched(self.function(form))
         return [self.attempt(case, right) for case in self.table]
 
-    def _mistake(self, results: list[Any], wrong: list[int], learner: Learner) -> str:
+    def _mistake(
+        self, results: list[object], wrong: list[int], learner: Learner
+    ) -> str:
         """The sentence of the learner's mistake; empty where none fits."""
         rights = [self.expected(form) for form in self.answers.values()]
         order = sorted(range(len(results)), key=lambda i: i not in wrong)
@@ -334,7 +338,7 @@ class Exercise:
         if len(faults) == len(order) and faults[0].hint:  # They explain themselves.
             return ""
 
-        def alike(result_of: Callable[[int], Any]) -> bool:
+        def alike(result_of: Callable[[int], object]) -> bool:
             for i in order:
                 result = result_of(i)
                 allowed = [results[i]]
@@ -399,7 +403,7 @@ def _slips() -> list[tuple[str, Callable]]:
     ]
 
 
-def _slipped(slip: Callable, right: Any) -> np.ndarray | None:
+def _slipped(slip: Callable, right: object) -> np.ndarray | None:
     """A slip's result; None where the right one is no array, or does not fit the slip."""
     if not isinstance(right, np.ndarray):
         return None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 TOLERANCE = 1e-4  # absolute and relative: float32, and sums in another order
@@ -18,13 +16,13 @@ class Fault(Exception):
         self.key = key or text  # equal in two calls that failed alike
 
 
-def require(condition: Any, actual: str, hint: str = "") -> None:
+def require(condition: object, actual: str, hint: str = "") -> None:
     """Raises `Fault` where the condition does not hold."""
     if not condition:
         raise Fault(actual, hint)
 
 
-def numbers(value: Any) -> np.ndarray:
+def numbers(value: object) -> np.ndarray:
     """`value` as float64; Fault where it is not a number or an array of numbers."""
     if value is None:
         raise Fault("None", "the function returned nothing: is `return` missing?")
@@ -38,7 +36,7 @@ def numbers(value: Any) -> np.ndarray:
     raise Fault(f"{type(value).__name__}: {_short(repr(value))}", hint)
 
 
-def same(a: Any, b: Any, tolerance: float = TOLERANCE) -> bool:
+def same(a: object, b: object, tolerance: float = TOLERANCE) -> bool:
     """Whether two results are equal: numbers within the tolerance, nan and nan, faults by key."""
     for kind in (Fault, (list, tuple)):
         if isinstance(a, kind) != isinstance(b, kind):
@@ -58,7 +56,7 @@ def same(a: Any, b: Any, tolerance: float = TOLERANCE) -> bool:
     )
 
 
-def show(value: Any, beside: Any = None) -> str:
+def show(value: object, beside: object = None) -> str:
     """A result in a few words, with its shape where that of the result `beside` it differs."""
     if isinstance(value, Fault):
         return value.text
@@ -76,19 +74,20 @@ def show(value: Any, beside: Any = None) -> str:
     return text
 
 
-def shown_apart(expected: Any, result: Any) -> tuple[str, str]:
+def shown_apart(expected: object, result: object) -> tuple[str, str]:
     """Both in a few words; of two lists of batches the first batch that differs alone."""
     if isinstance(expected, list) and isinstance(result, list):
         for number, pair in enumerate(zip(expected, result), 1):
             if not same(*pair):
-                return tuple(f"batch {number}: {_sides(batch)}" for batch in pair)
+                first, second = (f"batch {number}: {_sides(batch)}" for batch in pair)
+                return first, second
     if isinstance(expected, list) and expected and isinstance(expected[0], tuple):
         first = f"{len(expected)} batches, the first of them\n{_sides(expected[0])}"
         return first, show(result)
     return show(expected, result), show(result, expected)
 
 
-def _sides(batch: Any) -> str:
+def _sides(batch: object) -> str:
     """Each array of a batch on a line of its own."""
     if not isinstance(batch, tuple):
         return show(batch)

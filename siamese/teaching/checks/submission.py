@@ -12,7 +12,6 @@ import textwrap
 import traceback
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -50,7 +49,7 @@ class Watched:
 class Learner(Watched):
     """The learner's function; NotWritten where it is none, or is the library's own."""
 
-    def __init__(self, fn: Any, name: str):
+    def __init__(self, fn: object, name: str):
         if not callable(fn):
             raise NotWritten(f"{name} is not a function but {type(fn).__name__}")
         super().__init__(fn)

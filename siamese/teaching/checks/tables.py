@@ -25,9 +25,10 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+
+from siamese.system.open_types import JsonObject
 
 
 @cache
@@ -55,7 +56,7 @@ def source(name: str) -> str:
 
 
 @cache
-def solutions() -> dict[str, Any]:
+def solutions() -> JsonObject:
     """The names that the solutions use and define."""
     from siamese.text.tokenizer import word_tokenize
 
