@@ -289,8 +289,11 @@ def _hit_lines(hits: list, measure: str, cut: float, weight: float | None) -> li
         score = f"{'*' if hit.is_duplicate else ' '} {hit.similarity:6.3f}{chance}"
         why = f"  ({harmless(hit.difference)})" if hit.difference else ""
         lines.append(f"{score}  [{harmless(hit.id)}] {harmless(hit.question)}{why}")
-    if any(hit.is_duplicate for hit in hits):
-        lines.append(f"* a duplicate: {measure} above {cut:.3f}")
+    duplicates = [hit for hit in hits if hit.is_duplicate]
+    if duplicates:
+        is_lower = measure == "cosine" and any(h.similarity <= cut for h in duplicates)
+        less = ", or above less for a question in another language" if is_lower else ""
+        lines.append(f"* a duplicate: {measure} above {cut:.3f}{less}")
     cosines = [hit.similarity for hit in hits]
     if cosines != sorted(cosines, reverse=True):
         parts = "cosine", "shared words"

@@ -219,7 +219,7 @@ def _add_facts(v1: APIRouter, index: QuestionIndex, read_only: bool) -> None:
 def _add_groups(v1: APIRouter, index: QuestionIndex) -> None:
     """Declares the path of the groups, which the index keeps."""
 
-    @v1.post("/groups", response_model=schema.Groups)
+    @v1.post("/groups", response_model=schema.Groups, responses=problems(404))
     @one_at_a_time()
     def groups(body: schema.GroupsPage) -> Response:
         """The groups of duplicates, a row a question; the first request makes them."""

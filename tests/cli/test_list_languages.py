@@ -169,3 +169,11 @@ def test_two_questions_are_judged_by_the_threshold_of_their_languages(run):
     assert json.loads(out)["threshold"] == pytest.approx(0.6)
     _, out, _ = run("predict", "use", one, one, "--json")
     assert json.loads(out)["threshold"] == pytest.approx(0.7)
+
+
+def test_the_mark_of_a_hit_says_where_the_threshold_is_lower(run):
+    write("en.txt", *QUESTIONS["en"])
+    said = "for a question in another language"
+    asked = "Mój kot od dwóch dni nic nie je."  # a cosine of 0.633 with that of the cat
+    assert said in run("search", "en.txt", asked)[1]
+    assert said not in run("search", "en.txt", QUESTIONS["en"][3])[1]
