@@ -35,6 +35,7 @@ from siamese.cli.output import (
     threshold_facts,
 )
 from siamese.cli.reading import (
+    Source,
     load_model,
     no_labels,
     opened,
@@ -225,12 +226,9 @@ def search(options: Search) -> Result:
     mode = "vectors" if options.vectors_only else "hybrid"
     within = _values_of(options.within or ())
     with opened(options.index, options, options.language) as source:
-        note_each(source.notes())
-        note(*source.about_threshold(options.threshold))
-        index = source.index()
+        asked_in = filter(None, [sure_language(question)])
+        index = _noted_index(source, options.threshold, *asked_in)
         detector = source.detector
-        codes = [*reading.codes_of(index), *filter(None, [sure_language(question)])]
-        note(*reading.about_across(detector, options.threshold, *codes))
         note(*too_long(detector, [question]))
         hits = index.search(
             question,
@@ -256,6 +254,21 @@ def search(options: Search) -> Result:
         where = " and ".join(options.within or ())
         lines = [f"Nothing found where {where}." if where else "Nothing found."]
     return Result("\n".join([*lines, *_unseen(facts["unknown_words"])]), facts)
+
+
+def _noted_index(
+    source: Source, threshold: float | None, *asked_in: str
+) -> QuestionIndex:
+    """The index of what is searched, after the notes on it and on its threshold.
+
+    `asked_in` are the languages of questions that it is asked, as far as they are known.
+    """
+    note_each(source.notes())
+    note(*source.about_threshold(threshold))
+    index = source.index()
+    codes = [*reading.codes_of(index), *asked_in]
+    note(*reading.about_across(source.detector, threshold, *codes))
+    return index
 
 
 def _values_of(within: Sequence[str]) -> dict[str, str | None]:
@@ -457,13 +470,8 @@ def _matched_alone(options: Match) -> Matches:
     if reading.kind_of(options.a) == "index":
         refuse_flags("match", "an index alone", options, options.a)
     with opened(options.a, options, options.language) as source:
-        note_each(source.notes())
-        note(*source.about_threshold(options.threshold))
-        index = source.index()
+        index = _noted_index(source, options.threshold)
         detector = source.detector
-        note(
-            *reading.about_across(detector, options.threshold, *reading.codes_of(index))
-        )
         shot = index.snapshot()
         entries = shot.entries
         vectors = shot.vectors
