@@ -218,12 +218,11 @@ class Sets:
         self.disjoint = pairs.select(disjoint)
         asked = handwritten_questions()
         self.handwritten = [*itertools.combinations(asked, 2)]
-        report = Namespace(half="report")
         self.misses = [
             made_pairs.NearMiss(*row)
-            for row in near_misses.by_hand("near_misses.csv", report)
+            for row in near_misses.by_hand("near_misses.csv", "report")
         ]
-        self.same = near_misses.by_hand("same.csv", report)
+        self.same = near_misses.by_hand("same.csv", "report")
         transfer.FOLDER = flags.data / "transfer"
         self.transfer = transfer.Transfer()
         lines = flags.data / "languages" / "pawsx" / "dev-en.tsv"

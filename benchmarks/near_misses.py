@@ -36,10 +36,23 @@ from siamese.model.near_misses import NearMissCheck
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "near_misses.json"
-THRESHOLD = 0.8  # without labels
+THRESHOLD = 0.8
+DEFAULT = 0.7  # without labels, of what the check leaves
 MOST_WORDS = 0.6  # the share of units from which the whole penalty counts
 SHARE = [*FEATURES].index("share")
 Score = Callable[[np.ndarray], np.ndarray]  # of rows of features
+
+
+def requests() -> list[str]:
+    """A list of 64 requests, each another one: four beginnings, things and weeks."""
+    beginnings = ("When must I", "How do I", "Can I", "Why should I")
+    things = ("CSV file", "paper", "lecture notes", "feedback")
+    return [
+        f"{beginning} read the {thing} in week {week}?"
+        for beginning in beginnings
+        for week in range(1, 5)
+        for thing in things
+    ]
 
 
 class Sets:
@@ -69,10 +82,18 @@ class Sets:
         )
         made = made_pairs.near_misses()
         self.made = self.triples(made, [miss.kind for miss in made])
-        own = [made_pairs.NearMiss(*row) for row in by_hand("near_misses.csv", flags)]
+        own = [
+            made_pairs.NearMiss(*row) for row in by_hand("near_misses.csv", flags.half)
+        ]
         self.own = self.triples(own, [miss.kind for miss in own])
-        kinds, ones, twos = zip(*by_hand("same.csv", flags))
+        kinds, ones, twos = zip(*by_hand("same.csv", flags.half))
         self.same = np.array(kinds), self.rows(ones, twos)
+        fresh = [
+            made_pairs.NearMiss(*row) for row in by_hand("near_misses.csv", "fresh")
+        ]
+        self.fresh = self.triples(fresh, [miss.kind for miss in fresh])
+        sides = zip(*itertools.combinations(requests(), 2))
+        self.requests = self.rows(*sides)
         if flags.keep:
             texts = np.array([*self._vectors])
             np.savez(flags.keep, texts=texts, vectors=[*self._vectors.values()])
@@ -101,10 +122,10 @@ class Sets:
         return np.array(kinds), self.rows(asked, same), self.rows(asked, near)
 
 
-def by_hand(name: str, flags: argparse.Namespace) -> list[list[str]]:
-    """The rows of the half that is measured, without their first cell."""
+def by_hand(name: str, half: str) -> list[list[str]]:
+    """The rows of a half, without their first cell."""
     rows = csv.reader((HERE / "by_hand" / name).read_text("utf-8").splitlines())
-    return [row[1:] for row in rows if row[0] == flags.half]
+    return [row[1:] for row in rows if row[0] == half]
 
 
 def figures(sets: Sets, score: Score) -> dict[str, float]:
@@ -138,6 +159,10 @@ def figures(sets: Sets, score: Score) -> dict[str, float]:
         for kind in dict.fromkeys(kinds):
             of_kind = kinds == kind
             found[f"{name} behind, {kind}"] = (behind < ahead)[of_kind].mean()
+    _, same, near = sets.fresh
+    found["fresh behind"] = (score(near) < score(same)).mean()
+    listed = score(sets.requests)
+    found["requests, pairs above 0.7"] = int((listed > DEFAULT).sum())
     kinds, rows = sets.same
     accepted = rows[:, 0] > THRESHOLD
     found["same kept"] = (score(rows)[accepted] > THRESHOLD).mean()
@@ -183,7 +208,9 @@ def main() -> None:
     parser.add_argument("--questions", required=True)
     parser.add_argument("--splits", required=True)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--half", choices=("report", "choose"), default="report")
+    parser.add_argument(
+        "--half", choices=("report", "choose", "fresh"), default="report"
+    )
     parser.add_argument("--keep", type=Path)
     flags = parser.parse_args()
     sets = Sets(flags)

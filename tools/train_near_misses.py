@@ -112,7 +112,8 @@ class Edits:
 
     def pick(self, some):
         """One of some values; None of none."""
-        some = list(some)
+        # The order of a set is another one each time.
+        some = sorted(some) if isinstance(some, (set, frozenset)) else list(some)
         return self.draw.choice(some) if some else None
 
     def replaced(self, text: str, pattern: str, new: Callable) -> str | None:
