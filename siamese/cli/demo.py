@@ -159,10 +159,13 @@ def _assignment(
     trained = _train_course(train, vocab, folder, steps)
 
     # Its cosines, and the threshold that is best on the validation pairs.
-    options = {"model": trained, "vocab": vocab, "batch_size": 512}
-    chosen = course.pair_scores(*valid, **options)
+    def scores_of(sides: list[list[list[int]]]) -> np.ndarray:
+        one, two = sides
+        return course.pair_scores(one, two, trained, vocab, batch_size=512)
+
+    chosen = scores_of(valid)
     threshold = course.best_threshold(chosen, corpus.valid.is_duplicate)
-    return course.pair_scores(*test, **options), float(threshold)
+    return scores_of(test), float(threshold)
 
 
 def _train_course(
@@ -171,14 +174,15 @@ def _train_course(
     """The assignment's model, trained on duplicates: two lists of questions as ids."""
     import siamese as course
 
-    cut = int(len(train[0]) * 0.8)  # the rest validates
+    one, two = train
+    cut = int(len(one) * 0.8)  # the rest validates
     random.seed(SEED)
     model = functools.partial(course.Siamese, vocab.size, lstm_bias="forget_gate")
     loop = course.train_model(
         lambda: course.fast_forward(model()),
         course.TripletLoss,
-        course.data_generator(*(side[:cut] for side in train), 256),
-        course.data_generator(*(side[cut:] for side in train), 256),
+        course.data_generator(one[:cut], two[:cut], 256),
+        course.data_generator(one[cut:], two[cut:], 256),
         folder,
         random_seed=SEED,
     )
@@ -346,6 +350,7 @@ def _refused(index: QuestionIndex, meaning: dict[str, str]) -> list[str]:
     detector = index.detector
     for cosine, one, two in _similar_pairs(index):
         if meaning[one] != meaning[two] and not detector.predict(one, two):
+            assert detector.check is not None  # The shipped models have one.
             reasons = detector.check.reasons(one, two)
             why = "; ".join(f"{reason.kind}: {reason}" for reason in reasons)
             return [
@@ -414,6 +419,8 @@ def _of_english(row: dict[str, str]) -> str:
 
 def _answer(index: QuestionIndex, meaning: dict[str, str]) -> None:
     """Thirty answers of yes or no, which the questions' author gives, and the threshold that they fit."""
+    import numpy as np
+
     from siamese.index.list_pairs import ListPairs
     from siamese.reading.pairs import QuestionPairs
 
@@ -422,14 +429,14 @@ def _answer(index: QuestionIndex, meaning: dict[str, str]) -> None:
     two: list[str] = []
     labels: list[bool] = []
     while len(labels) < ANSWERS:
-        pair = similar.next(QuestionPairs(one, two, labels))
+        pair = similar.next(QuestionPairs(one, two, np.array(labels, bool)))
         if pair is None:
             break
         texts = [similar.entries[row]["question"] for row in pair]
         one.append(texts[0])
         two.append(texts[1])
         labels.append(meaning[texts[0]] == meaning[texts[1]])
-    answers = QuestionPairs(one, two, labels)
+    answers = QuestionPairs(one, two, np.array(labels, bool))
     index.add_answers(answers)
     with contextlib.suppress(DataError):  # Too few are yes: the threshold stays.
         index.set_threshold(similar.fitted(index.detector, answers, resamples=0))

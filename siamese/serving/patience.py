@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import cast
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -24,9 +25,9 @@ class TimedProtocol(H11Protocol):
     # Bytes of answers that the client had not taken when it was last looked at.
     unsent = 0
 
-    def connection_made(self, transport: asyncio.Transport) -> None:
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The first head must be whole in time."""
-        super().connection_made(transport)
+        super().connection_made(cast(asyncio.Transport, transport))
         self.set_timer()
         self.loop.call_later(self.patience, self.look_at_unsent)
 
@@ -47,7 +48,8 @@ class TimedProtocol(H11Protocol):
 
     def set_timer(self) -> None:
         """Starts the timer where no request is being answered, else stops it."""
-        if self.cycle is not None and not self.cycle.response_complete:
+        # There is no cycle before the first request.
+        if not getattr(self.cycle, "response_complete", True):
             self.stop_timer()
         elif self.timer is None:
             self.timer = self.loop.call_later(

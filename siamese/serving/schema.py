@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, create_model
 from siamese.groups.table import GROUP_COLUMNS
 from siamese.index import Added, Hit
 from siamese.model.explain import WordEffect
+from siamese.system.open_types import Keywords
 from siamese.text.values import as_whole
 
 # A character that is no blank and no mark; the ranges mean the same in Rust, Python and
@@ -36,7 +37,7 @@ def whole(**bounds: Any) -> Any:
     return Annotated[int, Field(**bounds), BeforeValidator(as_whole)]
 
 
-def several(kind: type, most: int = 1000) -> Any:
+def several(kind: Any, most: int = 1000) -> Any:
     """A list of at most so many."""
     return Annotated[list[kind], Field(max_length=most)]
 
@@ -108,35 +109,45 @@ Said = body(
 AllSaid = body("AllSaid", pairs=several(Said))
 
 
+def list_of(kind: Any) -> Any:
+    """A list of any length."""
+    return list[kind]
+
+
 def model_of(kind: Any) -> Any:
     """The schema of a named tuple, an object of its fields."""
     return create_model(kind.__name__, **get_type_hints(kind))
 
 
-ANSWER = {"similarity": float, "probability": float | None, "is_duplicate": bool}
+ANSWER: Keywords = {
+    "similarity": float,
+    "probability": float | None,
+    "is_duplicate": bool,
+}
 ANSWER |= {"difference": str}  # what the near-miss check took a penalty for; or empty
-WORDS = list[model_of(WordEffect)]
+WORDS = list_of(model_of(WordEffect))
 Problem = create_model("Problem", detail=str)
-Answers = create_model("Answers", answers=list[create_model("Answer", **ANSWER)])
-EFFECTS = {"threshold": float, "words1": WORDS, "words2": WORDS}
+Answers = create_model("Answers", answers=list_of(create_model("Answer", **ANSWER)))
+EFFECTS: Keywords = {"threshold": float, "words1": WORDS, "words2": WORDS}
 # What the near-miss check counts, by `siamese.model.near_miss_features.FEATURES`.
 EFFECTS |= {"compared": dict[str, float]}
 Explained = create_model("Explained", **ANSWER, **EFFECTS)
 # The code of a hit's language, empty where it is the main one of the list.
 FOUND = create_model("Hit", **get_type_hints(Hit), language=str)
 # `floors`: of each question the cosine below which no hit is similar.
-Hits = create_model("Hits", results=list[list[FOUND]], floors=list[float | None])
+Hits = create_model("Hits", results=list_of(list_of(FOUND)), floors=list[float | None])
 Changed = model_of(Added)
 Removed = create_model("Removed", removed=int)
-ROW = create_model("GroupRow", **GROUP_COLUMNS)
-Groups = create_model("Groups", rows=list[ROW], total=int, groups=int)
+ROW_FIELDS: Keywords = {**GROUP_COLUMNS}
+ROW = create_model("GroupRow", **ROW_FIELDS)
+Groups = create_model("Groups", rows=list_of(ROW), total=int, groups=int)
 Next = create_model("Next", pair=list[str], shown=list[str], answers=int)
-FITTED = {"stored": int, "answers": int, "threshold": float, "fitted": bool}
+FITTED: Keywords = {"stored": int, "answers": int, "threshold": float, "fitted": bool}
 Fitted = create_model("Fitted", **FITTED)
 AllFitted = create_model("AllFitted", **FITTED, before=list[bool | None])
 VALUES = dict[str, list[str]]  # of columns, for `within`
 Examples = create_model("Examples", questions=list[str], values=VALUES)
-ABOUT = {"version": str, "questions": int, "threshold": float, "measure": str}
+ABOUT: Keywords = {"version": str, "questions": int, "threshold": float, "measure": str}
 ABOUT |= {"note": str, "is_fitted": bool, "read_only": bool}
-SHOWN = {"joined": list[str], "languages": list[str]}
+SHOWN: Keywords = {"joined": list[str], "languages": list[str]}
 About = create_model("About", **ABOUT, **SHOWN)

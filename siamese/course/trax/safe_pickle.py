@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 
@@ -109,8 +109,10 @@ class _Array:
         self.value = _array(data, kind, shape, "F" if is_by_columns else "C")
 
 
-def _array(data: object, kind: _Type, shape: tuple, order: str) -> np.ndarray:
-    if type(data) not in (bytes, bytearray):
+def _array(
+    data: object, kind: _Type, shape: tuple, order: Literal["C", "F"]
+) -> np.ndarray:
+    if not (type(data) is bytes or type(data) is bytearray):
         raise ValueError
     return np.frombuffer(data, kind.dtype).reshape(shape, order=order)
 
@@ -136,12 +138,12 @@ class _Unpickler(pickle._Unpickler):
         return _Array()
 
     def _frombuffer(
-        self, data: object, kind: _Type, shape: tuple, order: str = "C"
+        self, data: object, kind: _Type, shape: tuple, order: Literal["C", "F"] = "C"
     ) -> np.ndarray:
         return _array(data, kind, shape, order)
 
     def _scalar(self, kind: _Type, data: bytes) -> np.generic:
-        return _array(data, kind, (), "C")[()]
+        return _array(data, kind, (), "C").reshape(1)[0]
 
     def _jax_array(
         self, function: object, arguments: object, state: tuple, _: object
