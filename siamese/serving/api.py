@@ -107,9 +107,6 @@ def make_app(
         yield
         index.close()
 
-    hosts = ["localhost", "127.0.0.1", "[::1]", socket.gethostname()]
-    hosts += [host, f"[{host}]", *names]
-    hosts = [name.lower() for name in hosts]
     app = FastAPI(
         title="siamese",
         version=__version__,
@@ -119,7 +116,7 @@ def make_app(
         docs_url=None,
         redoc_url=None,
         exception_handlers={SiameseError: _failed, RequestValidationError: _misread},
-        middleware=[Middleware(Gate, hosts, key, patience)],
+        middleware=[Middleware(Gate, _hosts(host, names), key, patience)],
     )
     v1 = APIRouter(prefix="/v1", responses=problems(400, 403, 408, 413, 422, 503))
     _add_questions(v1, index)
@@ -135,6 +132,13 @@ def make_app(
     )
     _add_page(app)
     return app
+
+
+def _hosts(host: str, names: Sequence[str]) -> list[str]:
+    """The names of this server in a Host header, in lower case."""
+    hosts = ["localhost", "127.0.0.1", "[::1]", socket.gethostname()]
+    hosts += [host, f"[{host}]", *names]
+    return [name.lower() for name in hosts]
 
 
 def _add_page(app: FastAPI) -> None:
