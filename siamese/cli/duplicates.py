@@ -115,7 +115,8 @@ def duplicates(options: Duplicates) -> Result:
     refuse_flags("duplicates", "a list" if is_list else "an index", options, path)
     with opened(path, options, options.language) as source:
         note_each(source.notes())
-        note(*source.about_threshold(options.threshold))
+        if not _has_answers(source):
+            note(*source.about_threshold(options.threshold))
         if not (options.pairs or options.differences):
             return _group_table(source, options)
         shot, answers = _compared(source, options)
@@ -136,8 +137,15 @@ def _compared(
     listed = source.questions.with_rows()
     is_shown = sys.stderr.isatty()
     shot = Snapshot.of(source.detector, listed, show_progress=is_shown)
-    answers = shared.answers_file(source.path)
-    return _bound(shot, answers, options) if os.path.isfile(answers) else (shot, None)
+    if not _has_answers(source):
+        return shot, None
+    return _bound(shot, shared.answers_file(source.path), options)
+
+
+def _has_answers(source: Source) -> bool:
+    """Whether there are answers beside a list of questions, to which its threshold is fitted."""
+    is_list = source.questions is not None
+    return is_list and os.path.isfile(shared.answers_file(source.path))
 
 
 def _bound(

@@ -460,6 +460,8 @@ def test_what_thirty_answers_are_worth_on_the_handwritten_questions(
     answer = lambda pair, _: "ny"[owners[pair[0]] == owners[pair[1]]]  # noqa: E731
     monkeypatch.setattr("siamese.cli.asking._ask", answer)
     out = run("threshold", "q.txt", "--label", "30")[1]
+    # With answers beside the list its threshold is fitted, not the default.
+    assert "This threshold is a default" not in run("duplicates", "q.txt")[2]
     after = found()  # It fits the same threshold to the same answers.
     # They bind the groups, on both sides of the cut.
     answers = read_pairs("q.txt.answers.csv")
