@@ -119,7 +119,7 @@ def duplicates(options: Duplicates) -> Result:
             note(*source.about_threshold(options.threshold))
         if not (options.pairs or options.differences):
             return _group_table(source, options)
-        shot, answers = _compared(source, options)
+        shot, answers = _list_and_answers(source, options)
         note(*_about_across(source, shot, options))
         keys = _keys(source, shot, options)
         if options.pairs:
@@ -127,7 +127,7 @@ def duplicates(options: Duplicates) -> Result:
         return differences_table(shot, answers, keys, options, source.delimiter)
 
 
-def _compared(
+def _list_and_answers(
     source: Source, options: Duplicates
 ) -> tuple[Snapshot, QuestionPairs | None]:
     """The questions with their vectors, and the answers that bind their groups, where there are any."""
@@ -139,7 +139,7 @@ def _compared(
     shot = Snapshot.of(source.detector, listed, show_progress=is_shown)
     if not _has_answers(source):
         return shot, None
-    return _bound(shot, shared.answers_file(source.path), options)
+    return _fitted_to_answers(shot, shared.answers_file(source.path), options)
 
 
 def _has_answers(source: Source) -> bool:
@@ -148,7 +148,7 @@ def _has_answers(source: Source) -> bool:
     return is_list and os.path.isfile(shared.answers_file(source.path))
 
 
-def _bound(
+def _fitted_to_answers(
     shot: Snapshot, path: str, options: Duplicates
 ) -> tuple[Snapshot, QuestionPairs]:
     """A list and the answers beside it, to which its threshold is fitted."""
@@ -227,7 +227,7 @@ def _groups(
 ) -> tuple[list[Part], Snapshot, QuestionPairs | None]:
     """What is grouped alone, all of it together with its groups, and the answers that bind these."""
     if options.within:
-        whole, answers = _compared(source, options)
+        whole, answers = _list_and_answers(source, options)
         keys = _keys(source, whole, options)
         parts = grouped_within(whole, answers, keys, options.threshold)
         return parts, together(whole, parts), answers
@@ -238,7 +238,7 @@ def _groups(
         shot = index.grouped(options.threshold, regroup=options.regroup)
         answers = index.answers()
     else:
-        whole, answers = _compared(source, options)
+        whole, answers = _list_and_answers(source, options)
         shot = grouped(whole, options.threshold, answers)
     return [Part(np.arange(len(shot.entries)), shot)], shot, answers
 

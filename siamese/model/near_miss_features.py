@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from siamese.model.near_miss_language import common_table, may_be_foreign, table_of
 from siamese.model.near_miss_languages import LANGUAGES
 from siamese.model.near_miss_reading import TIMES, Reader, Texts, spread
+from siamese.model.near_miss_tables import common_table, may_be_foreign, table_of
 from siamese.model.near_miss_units import (
     DATE,
     DIRECTION,

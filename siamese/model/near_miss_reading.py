@@ -178,6 +178,34 @@ class _Units(NamedTuple):
         return cls(np.append(0, counts.cumsum()), owners, units)
 
 
+# What is known of a piece of a token.
+_OF_ENTRY: dict[str, DTypeLike] = {
+    "word": np.int64,
+    "form": np.int64,
+    "named": np.int64,
+    "is_name": bool,
+    "is_title": bool,
+    "asks": bool,
+    "comma": bool,
+}
+# What is known of a unit.
+_OF_UNIT: dict[str, DTypeLike] = {
+    "key": np.int64,
+    "kinds": np.int16,
+    "weight": np.float32,
+    "is_not": bool,
+    "is_clause": bool,
+    "is_determiner": bool,
+    "joins": bool,
+    "is_with": bool,
+    "is_mutual": bool,
+    "is_value": bool,
+    "is_sign": bool,
+    "is_counted": bool,
+    "changes": bool,
+}
+
+
 class Reader:
     """Reads texts by the words of a language; what is known of tokens is kept."""
 
@@ -192,15 +220,7 @@ class Reader:
         self._tokens = _Numbers(self._add_token)
         self._entries_of_token = _Ragged()
         self._of_token = _Columns(ends=bool, comma=bool, capitals=np.int64)
-        self._of_entry = _Columns(
-            word=np.int64,
-            form=np.int64,
-            named=np.int64,
-            is_name=bool,
-            is_title=bool,
-            asks=bool,
-            comma=bool,
-        )
+        self._of_entry = _Columns(**_OF_ENTRY)
         self._pieces: list[str] = []
         self._word_numbers = _Numbers(self._add_word)
         self._of_word = _Columns(question=np.int16, auxiliary=bool)
@@ -208,21 +228,7 @@ class Reader:
         self._forms = _Numbers(self._add_form)
         self._units_of_form = _Ragged()
         self._unit_numbers = _Numbers(self._add_unit)
-        self._of_unit = _Columns(
-            key=np.int64,
-            kinds=np.int16,
-            weight=np.float32,
-            is_not=bool,
-            is_clause=bool,
-            is_determiner=bool,
-            joins=bool,
-            is_with=bool,
-            is_mutual=bool,
-            is_value=bool,
-            is_sign=bool,
-            is_counted=bool,
-            changes=bool,
-        )
+        self._of_unit = _Columns(**_OF_UNIT)
         self._units: list[Unit] = []
         self._keys = _Numbers(self._add_key)
         self._of_key = _Columns(letters=np.int16, beginning=np.int64)

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from siamese.model.near_miss_features import reader_of
-from siamese.model.near_miss_language import common_table, table_of
 from siamese.model.near_miss_reading import Text
+from siamese.model.near_miss_tables import common_table, table_of
 from siamese.model.near_miss_units import (
     DATE,
     DIRECTION,

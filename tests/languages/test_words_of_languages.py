@@ -8,7 +8,7 @@ import pytest
 
 from siamese import DuplicateDetector, embedded_corpus
 from siamese.corpus import HANDWRITTEN_FILES, handwritten_questions
-from siamese.model.near_miss_language import table_of
+from siamese.model.near_miss_tables import table_of
 from siamese.model.near_misses import NearMissCheck
 
 BY_HAND = Path(__file__).parents[2] / "benchmarks" / "by_hand"
