@@ -298,7 +298,7 @@ FRENCH = Language(
         détester | accepter refuser | autoriser interdire | réussir échouer | enregistrer
         supprimer | économiser dépenser | remplir vider | chauffer refroidir | vivre mourir |
         construire détruire | attaquer défendre | charger décharger | améliorer aggraver |
-        se souvenir oublier | lire écrire | homme femme | garçon fille | père mère | fils fille
+        souvenir oublier | lire écrire | homme femme | garçon fille | père mère | fils fille
         | frère sœur | professeur élève étudiant | employeur employé | propriétaire locataire |
         acheteur vendeur | médecin patient | ligne colonne | souris clavier écran | chaud froid
         tiède | grand petit | long court | large étroit | épais mince | lourd léger | rapide
@@ -319,7 +319,7 @@ FRENCH = Language(
         | premier dernier second suivant | première dernière seconde suivante | seulement aussi |
         toujours jamais parfois souvent rarement | maximum minimum | plus moins | mieux pire |
         meilleur pire | élevé bas faible | élevés bas faibles | cher abordable | entier moitié
-        demi | les deux aucun | beaucoup peu
+        demi | beaucoup peu
     """),
     same=groups_of("""
         est sont | acheter acquérir | supprimer effacer | réparer résoudre corriger | grand gros |
