@@ -37,7 +37,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from siamese.errors import ArgumentError, DataError
 from siamese.system.files import explained, lock_run, write_text_atomically
-from siamese.system.open_types import Record
+from siamese.system.open_types import JsonObject, Record
 from siamese.teaching.checks import EXERCISES, MARK, OUT_OF, UNWRITTEN
 from siamese.text.display import csv_line, excel_cell
 
@@ -186,7 +186,7 @@ class Gradebook:
 
     def has(self, name: Path, sha256: str) -> bool:
         """Whether there is a row of a notebook with this content."""
-        row = self.rows.get(excel_cell(name.as_posix()), {})
+        row = self.rows.get(str(excel_cell(name.as_posix())), {})
         return row.get("sha256") == sha256
 
     def add(self, name: Path, row: Record, page: str) -> None:
@@ -197,7 +197,7 @@ class Gradebook:
         write_text_atomically(path, page, overwrite=True)
         cells = {key: excel_cell(value) for key, value in row.items()}
         cells["folder"] = excel_cell(str(self.top))
-        self.rows[cells["file"]] = cells
+        self.rows[str(cells["file"])] = cells
         lines = [
             COLUMNS,
             *([row[key] for key in COLUMNS] for row in self.sorted_rows()),
@@ -345,12 +345,14 @@ async def _grade(data: bytes, name: Path, seconds: float, gigabytes: float) -> G
             remarks, stopped = _causes(cells, problems, EXERCISES[number])
             if kernel.lost:
                 remarks.append("Of the cells below it, only definitions were run.")
-            marks = {
+            tried = {
                 exercise: await kernel.check(number, exercise, seconds)
                 for exercise in EXERCISES[number]
             }
-        for exercise, mark in marks.items():
+        marks: dict[str, Mark] = {}
+        for exercise, mark in tried.items():
             if mark is not None:
+                marks[exercise] = mark
                 continue
             async with _started(gigabytes) as kernel:
                 await kernel.run_all(definitions(cells), seconds)
@@ -361,7 +363,7 @@ async def _grade(data: bytes, name: Path, seconds: float, gigabytes: float) -> G
         reason = " ".join(f"Not graded: {type(error).__name__}: {error}".split())
         if isinstance(error, DataError):
             reason = f"Not graded: {error}"
-        nothing = dict.fromkeys(EXERCISES.get(number, ()), (0.0, "", "not graded"))
+        nothing = dict.fromkeys(EXERCISES.get(number or 0, ()), (0.0, "", "not graded"))
         return Graded(number, nothing, [_ended(reason[:300])])
     marks = _with_causes(marks, cells, problems)
     return Graded(number, marks, remarks, _answer(notebook), stopped)
@@ -539,7 +541,8 @@ async def _started(gigabytes: float) -> AsyncIterator[Kernel]:
             yield kernel
         finally:
             await manager.shutdown_kernel(now=True)  # and what it has started
-            kernel.kc.stop_channels()
+            if kernel.kc is not None:
+                kernel.kc.stop_channels()
 
 
 class Kernel(NotebookClient):
@@ -564,7 +567,8 @@ class Kernel(NotebookClient):
             self.problem = f"it took more than {self.timeout} s"
         except DeadKernelError:
             # nbclient takes Ctrl-C for a dead kernel.
-            if asyncio.current_task().cancelling():
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
                 raise asyncio.CancelledError from None
             self.lost = True
             self.problem = "it ended Python"
@@ -600,10 +604,18 @@ class Kernel(NotebookClient):
                     return mark, str(mistake), str(text)
         return None
 
-    def output(self, outs, msg, display_id, cell_index) -> None:
+    def output(
+        self,
+        outs: list[NotebookNode],
+        msg: JsonObject,
+        display_id: str | None,
+        cell_index: int,
+    ) -> None:
         """Drops what a cell prints."""
 
-    def _keep_error(self, cell, cell_index, execute_reply) -> None:
+    def _keep_error(
+        self, cell: NotebookNode, cell_index: int, execute_reply: JsonObject
+    ) -> None:
         reply = execute_reply["content"]
         text = " ".join(f"{reply['ename']}: {reply['evalue']}".split())
         # Of a SyntaxError the line alone: the file is one of the kernel's.

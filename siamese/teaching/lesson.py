@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import builtins
 import uuid
 from collections.abc import Mapping
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Protocol
 
-from siamese.system.open_types import JsonObject
 from siamese.teaching.checks.submission import blank_line
 
-_GUESSES: JsonObject = {}  # name of a guess -> what the learner wrote
+if TYPE_CHECKING:
+    from IPython.display import HTML
+
+_GUESSES: dict[str, object] = {}  # name of a guess -> what the learner wrote
 # (letter, its fault) -> the wrong answers so far
-_TRIED: dict[tuple[str, str], list] = {}
+_TRIED: dict[tuple[str, str], list[str | None]] = {}
 
 
 class FirstWrite(Exception):
     """The cell needs an exercise that is not written yet."""
 
 
-def guess(name: str, value: Any) -> None:
+class _Result(Protocol):
+    """What IPython says of a cell that has ended: `ExecutionResult`."""
+
+    error_in_exec: BaseException | None
+
+
+def guess(name: str, value: object) -> None:
     """Keeps the learner's guess until `compare` shows it; None is no guess.
 
     It is never wrong here.
@@ -32,7 +41,7 @@ def guess(name: str, value: Any) -> None:
     )
 
 
-def compare(name: str, result: Any, why: str) -> None:
+def compare(name: str, result: object, why: str) -> None:
     """Prints the guess of that name beside the result, and one sentence why it is so."""
     value = _GUESSES.get(name)
     print(
@@ -77,22 +86,29 @@ def need(*exercises: object) -> None:
         if exercise is None:
             raise FirstWrite("First write what the cell above asks for.")
         if callable(exercise) and blank_line(exercise):
-            raise FirstWrite(f"First write {exercise.__name__}.")
+            name = getattr(exercise, "__name__", type(exercise).__name__)
+            raise FirstWrite(f"First write {name}.")
 
 
 def _end_cells_quietly() -> None:
     """Makes IPython print a `FirstWrite` as a line of text, and count its cell as run."""
-    try:
-        shell = get_ipython()  # IPython's name, in every notebook.
-    except NameError:
+    get_ipython = getattr(builtins, "get_ipython", None)  # where a cell runs
+    if get_ipython is None:
         return
+    shell = get_ipython()
     if FirstWrite in shell.custom_exceptions:
         return
 
-    def report(shell, kind, error, traceback, tb_offset=None):
+    def report(
+        shell: object,
+        kind: type[FirstWrite],
+        error: FirstWrite,
+        traceback: object,
+        tb_offset: int | None = None,
+    ) -> None:
         print(error)
 
-    def forgive(result):
+    def forgive(result: _Result) -> None:
         if isinstance(result.error_in_exec, FirstWrite):
             result.error_in_exec = None
 
@@ -100,7 +116,7 @@ def _end_cells_quietly() -> None:
     shell.events.register("post_run_cell", forgive)
 
 
-def drag_circle() -> Any:
+def drag_circle() -> HTML:
     """A unit circle on which anchor, positive and negative are dragged, with hinge and loss beside it.
 
     It is an `IPython.display.HTML`, the last value of a cell, and works without a

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -13,13 +14,16 @@ from numpy.typing import ArrayLike
 
 from siamese.nn.triplet import closest_negative
 
+if TYPE_CHECKING:
+    from matplotlib.typing import RcKeyType
+
 # Far apart in lightness, so that they differ in grey too; line styles and hatches tell
 # them apart again.
 DARK = "#12436d"
 LIGHT = "#e8871e"
 GREY = "#6b6b6b"
 RED = "#a31515"
-STYLE = {
+STYLE: dict[RcKeyType, object] = {
     "axes.titlesize": 11,
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
@@ -49,7 +53,9 @@ def new_picture(width: float = 4.8, height: float = 3.8) -> Iterator[Figure]:
         yield figure
 
 
-def plot_losses(history: Mapping[str, Sequence[tuple[float, float]]], margin: float):
+def plot_losses(
+    history: Mapping[str, Sequence[tuple[float, float]]], margin: float
+) -> Figure:
     """Loss curves, four at most, of name -> list of (step, loss per pair); a Matplotlib figure.
 
     A line stands at 2 x margin: the hardest negative's loss when all vectors are equal.
@@ -127,7 +133,7 @@ def plot_similarity_matrix(
     rows: Sequence[str] = (),  # texts beside the rows, whole, in lines of 26 characters
     columns: Sequence[str] = (),  # texts under the columns, upright, likewise
     title: str = "Similarity matrix",
-):
+) -> Figure:
     """The similarity matrix as a heat map, with each row's positive and its closest negative marked.
 
     Positives stand in solid boxes; the negative that the loss takes as the closest has
@@ -157,9 +163,10 @@ def plot_similarity_matrix(
         figure.legend(list(handles.values()), list(handles), loc="outside lower center")
         axes.grid(False)
         places = range(len(scores))
+        numbers = [str(place) for place in places]
         turn = 90 if column_texts else 0
-        axes.set_xticks(places, column_texts or places, fontsize=8, rotation=turn)
-        axes.set_yticks(places, row_texts or places, fontsize=8)
+        axes.set_xticks(places, column_texts or numbers, fontsize=8, rotation=turn)
+        axes.set_yticks(places, row_texts or numbers, fontsize=8)
         axes.set(xlabel="question 2", ylabel="question 1")
         figure.suptitle(title, fontsize=11, fontweight="bold")
     return figure

@@ -61,10 +61,10 @@ def import_trax() -> types.ModuleType | None:
     return sys.modules["trax"]
 
 
-def mend(action: Callable, *arguments: object) -> None:
+def mend(action: Callable[..., None], *arguments: object) -> None:
     """Calls a function whose docstring says "what: why" for `siamese doctor`."""
     action(*arguments)
-    name, _, why = " ".join(action.__doc__.split()).rstrip(".").partition(": ")
+    name, _, why = " ".join((action.__doc__ or "").split()).rstrip(".").partition(": ")
     mended[name] = why
 
 
@@ -112,9 +112,10 @@ def _getframeinfo(frame: Any, *arguments: Any, **options: Any) -> Any:
 
 def _answer_assert_shape_quickly(assert_shape: types.ModuleType) -> None:
     """inspect.stack of trax.layers.assert_shape: 65 calls make `import trax` take about a minute."""
-    assert_shape.inspect = types.SimpleNamespace(
+    quick = types.SimpleNamespace(
         stack=_stack, getframeinfo=_getframeinfo, isclass=inspect.isclass
     )
+    vars(assert_shape)["inspect"] = quick
 
 
 def _import_without_tensorflow() -> None:
@@ -123,6 +124,7 @@ def _import_without_tensorflow() -> None:
 
 def _old_names(jax: types.ModuleType) -> None:
     """jax.host_count, jax.interpreters.xla.DeviceArray: leaving or gone; Loop or the course ask for it."""
+    # Its own warns, for Trax's user to read.
+    vars(jax)["host_count"] = jax.process_count
     xla = importlib.import_module("jax.interpreters.xla")
-    jax.host_count = jax.process_count  # Its own warns, for Trax's user to read.
-    xla.DeviceArray = xla._DeviceArray = jax.Array
+    vars(xla).update(DeviceArray=jax.Array, _DeviceArray=jax.Array)

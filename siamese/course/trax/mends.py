@@ -11,6 +11,7 @@ import types
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
+from typing import Any, BinaryIO, TypeAlias
 from unittest import mock
 
 import jax
@@ -28,6 +29,9 @@ from siamese.errors import ArgumentError, CheckpointError, DataError, SiameseErr
 # What `siamese.course.trax` calls after the import of Trax; each says what it mends,
 # and why.
 MENDS: list[Callable[[], None]] = []
+
+# A method of Trax's, which is called with what its caller passed.
+Method: TypeAlias = Callable[..., object]
 
 
 class _NoEvents:
@@ -64,7 +68,9 @@ def _leave_arrays_on_their_device() -> None:
 @MENDS.append
 def _multiply_in_float32() -> None:
     """jax_default_matmul_precision, where it is not set: today's JAX rounds a GPU's products to 10 bits."""
-    if jax.config.jax_default_matmul_precision is None:
+    # JAX gives its configuration this attribute as it runs.
+    precision = jax.config.jax_default_matmul_precision  # type: ignore[attr-defined]
+    if precision is None:
         jax.config.update("jax_default_matmul_precision", "highest")
 
 
@@ -83,10 +89,17 @@ def _accept_eval_task_and_several_devices() -> None:
     shown one.
     """
     original = training.Loop.__init__
-    one = dict.fromkeys(("local_device_count", "global_device_count"), lambda: 1)
+
+    def one() -> int:
+        return 1
 
     @functools.wraps(original)
-    def __init__(self, *args, eval_task=None, **kwargs):
+    def __init__(
+        self: training.Loop,
+        *args: object,
+        eval_task: training.EvalTask | None = None,
+        **kwargs: object,
+    ) -> None:
         renamed = {} if eval_task is None else {"eval_tasks": eval_task}
         if (count := jax.local_device_count()) > 1:
             warnings.warn(  # Python prints it once.
@@ -94,7 +107,9 @@ def _accept_eval_task_and_several_devices() -> None:
                 "negatives. siamese train uses all of them.",
                 stacklevel=1,
             )
-        with mock.patch.multiple(fastmath, **one):
+        with mock.patch.multiple(
+            fastmath, local_device_count=one, global_device_count=one
+        ):
             original(self, *args, **kwargs, **renamed)
 
     training.Loop.__init__ = __init__
@@ -104,9 +119,13 @@ def _accept_eval_task_and_several_devices() -> None:
 def _name_a_generator_that_ended() -> None:
     """TrainTask, EvalTask: a bare StopIteration where a generator ends, no word for lists as batches."""
 
-    def counting(original, name: str):
+    def counting(original: Method, name: str) -> Method:
         @functools.wraps(original)
-        def counted(self, *args, **options):
+        def counted(
+            self: training.TrainTask | training.EvalTask,
+            *args: object,
+            **options: object,
+        ) -> object:
             self._drawn = getattr(self, "_drawn", 0)
             try:
                 result = original(self, *args, **options)
@@ -136,30 +155,34 @@ def _mend_tree_unflatten() -> None:
     module = sys.modules["trax.fastmath.numpy"]
     original = module.tree_unflatten
 
-    def tree_unflatten(flat, tree, copy_from_tree=None):
+    def tree_unflatten(
+        flat: Sequence[object],
+        tree: object,
+        copy_from_tree: Sequence[object] | None = None,
+    ) -> tuple[object, Sequence[object]]:
         if not isinstance(tree, (list, tuple, dict)) and tree is not None:  # a leaf
             return flat[0], flat[1:]
         return original(flat, tree, copy_from_tree=copy_from_tree)
 
     # The recursion inside the original looks its name up in the module, and finds ours.
-    module.tree_unflatten = fastmath.tree_unflatten = tree_unflatten
+    vars(module)["tree_unflatten"] = fastmath.tree_unflatten = tree_unflatten
 
 
 @MENDS.append
 def _log_without_a_handler() -> None:
     """absl.logging in Trax's modules: puts a handler on the root logger, which disables basicConfig."""
     logger = logging.get_absl_logger()
-    logger.vlog_is_on = logging.vlog_is_on
+    vars(logger)["vlog_is_on"] = logging.vlog_is_on
     for name, module in list(sys.modules.items()):
         if name.startswith("trax.") and getattr(module, "logging", None) is logging:
-            module.logging = logger
+            vars(module)["logging"] = logger
 
 
 @MENDS.append
 def _read_plain_pickles_only() -> None:
     """pickle.load in Trax's readers: reads plain values only; a stranger's file could run any code."""
 
-    def load(file):
+    def load(file: BinaryIO) -> object:
         name = str(getattr(file, "name", "the file"))
         values = read_plain_pickle(file, name, shapes.ShapeDtype)
         # Trax asks for a state also where a file holds weights only.
@@ -177,11 +200,11 @@ def _read_plain_pickles_only() -> None:
 def _let_own_errors_through() -> None:
     """trax.layers.base.LayerError: hid the library's own sentence in a traceback of text."""
 
-    def new(cls, *args):
+    def new(cls: type[Exception], *args: object) -> BaseException:
         error = sys.exc_info()[1]
-        return (
-            error if isinstance(error, SiameseError) else Exception.__new__(cls, *args)
-        )
+        if isinstance(error, SiameseError):
+            return error
+        return Exception.__new__(cls, *args)
 
     base.LayerError.__new__ = new
 
@@ -191,14 +214,16 @@ def _name_missing_weights() -> None:
     """trax.layers.Layer.__call__: failed deep inside where a model has no weights yet."""
     original = base.Layer.__call__
 
-    def needs_weights(layer) -> bool:
+    def needs_weights(layer: base.Layer) -> bool:
         own = (
             type(layer).init_weights_and_state is not base.Layer.init_weights_and_state
         )
         return any(map(needs_weights, layer.sublayers)) if layer.sublayers else own
 
     @functools.wraps(original)
-    def __call__(self, x, weights=None, **options):
+    def __call__(
+        self: base.Layer, x: object, weights: object = None, **options: object
+    ) -> object:
         if not jax.tree.leaves(weights or self.weights) and needs_weights(self):
             advice = "use loop.eval_model, init_from_file or init."
             raise ArgumentError(f"The model has no weights yet: {advice}")
@@ -211,17 +236,22 @@ def _name_missing_weights() -> None:
 def _name_a_missing_question() -> None:
     """trax.layers.Parallel: failed deep inside where one input is given for two, or no ids."""
 
-    def is_of_ids(x) -> bool:
+    def is_of_ids(x: Any) -> bool:
         return len(getattr(x, "shape", ())) > 1 and np.dtype(x.dtype).kind in "iu"
 
-    def of_a_pair(method, thing):
+    def of_a_pair(method: Method, thing: str) -> Method:
         @functools.wraps(method)
-        def checked(self, inputs, *args, **options):
+        def checked(
+            self: tl.Parallel, inputs: object, *args: object, **options: object
+        ) -> object:
             try:
                 return method(self, inputs, *args, **options)
             except Exception as error:
-                is_pair = isinstance(inputs, (tuple, list)) and len(inputs) == 2
-                is_right = is_pair and all(map(is_of_ids, inputs))
+                is_right = (
+                    isinstance(inputs, (tuple, list))
+                    and len(inputs) == 2
+                    and all(map(is_of_ids, inputs))
+                )
                 if self.n_in != 2 or "Embedding" not in str(self) or is_right:
                     raise
                 words = f"Siamese takes two questions: give a pair of {thing}."
@@ -239,7 +269,7 @@ class _OtherShapes(CheckpointError, IndexError):
     """Trax raises an IndexError without a word there, and goes on without it in one place."""
 
 
-def _check_shapes(saved_arrays: Sequence, arrays: Sequence) -> None:
+def _check_shapes(saved_arrays: Sequence[object], arrays: Sequence[object]) -> None:
     """Refuses a saved list of arrays that does not fit the model's, one by one from the first.
 
     It may go on where the model's ends, as Trax allows.
@@ -261,12 +291,17 @@ def _name_another_models_file() -> None:
     match = training._match_by_shape
 
     def unflatten_weights_and_state(
-        flat_weights, flat_state, signature, weights_only=False
-    ):
+        flat_weights: Sequence[object],
+        flat_state: Sequence[object],
+        signature: Sequence[object],
+        weights_only: bool = False,
+    ) -> tuple[object, object]:
         _check_shapes(flat_weights, base.flatten_weights_and_state(*signature)[0])
         return unflatten(flat_weights, flat_state, signature, weights_only=weights_only)
 
-    def match_by_shape(full, partial):
+    def match_by_shape(
+        full: Sequence[object], partial: Sequence[object]
+    ) -> Sequence[object]:
         try:
             with redirect_stdout(io.StringIO()):  # a line for every array
                 return match(full, partial)

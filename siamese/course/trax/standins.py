@@ -13,7 +13,7 @@ import functools
 import os
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from siamese.errors import MissingDependencyError
@@ -25,7 +25,7 @@ _TENSORFLOW = ("tensorflow", "tensorflow.compat", "tensorflow.compat.v2", "tenso
                "tensorflow.python.summary.writer.event_file_writer")  # fmt: skip
 _MODULES = (*_TENSORFLOW, "tensorflow_datasets", "tensorflow_text", "gym")
 # Function of TensorFlow -> what answers for it.
-_LIGHT = {
+_LIGHT: dict[str, Callable[..., object]] = {
     "tensorflow.io.gfile.exists": os.path.exists,
     "tensorflow.io.gfile.isdir": os.path.isdir,
     "tensorflow.io.gfile.makedirs": functools.partial(os.makedirs, exist_ok=True),
@@ -40,12 +40,12 @@ _LIGHT = {
 class _StandIn(types.ModuleType):
     """A module of a stood-in package, or a name in one."""
 
-    def __getattr__(self, name: str):
+    def __getattr__(self, name: str) -> _StandIn:
         if name.startswith("__"):
             raise AttributeError(name)
         return _StandIn(f"{self.__name__}.{name}")
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: object, **kwargs: object) -> object:
         path = self.__name__.replace("tensorflow.compat.v2", "tensorflow")
         if path in _LIGHT:
             return _LIGHT[path](*args, **kwargs)
@@ -55,10 +55,10 @@ class _StandIn(types.ModuleType):
             f"install {package} and import it before Trax."
         )
 
-    def __instancecheck__(self, instance) -> bool:
+    def __instancecheck__(self, instance: object) -> bool:
         return False  # of a class of a package that was never loaded
 
-    def __mro_entries__(self, bases):
+    def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[()]:
         return ()  # `trax.AsKeras` has a class of Keras 2 as its base.
 
 

@@ -10,6 +10,8 @@ import random
 import re
 import sys
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, SupportsIndex, TypeAlias
 
 import numpy as np
 
@@ -17,24 +19,27 @@ from siamese.text.punkt import provide_punkt
 
 from .engine import Case, Exercise, call
 from .results import Fault, require, same
-from .submission import Learner
+from .submission import Function, Learner, Watched
 from .tables import solutions
+
+Sides: TypeAlias = tuple[np.ndarray, ...]  # (q1, q2), or their vectors
+Model: TypeAlias = Callable[[object], Sides]
 
 # ---- data_generator ----
 
-data_generator = solutions()["data_generator"]
-word_tokenize = solutions()["word_tokenize"]
+data_generator: Callable[..., Iterator[Sides]] = solutions()["data_generator"]
+word_tokenize: Callable[[str], list[str]] = solutions()["word_tokenize"]
 _Q1 = [[11, 12, 13], [21], [31, 32], [41, 42, 43, 44], [51, 52]]
 _Q2 = [[11, 15], [21, 22, 23, 24, 25], [31], [42, 41], [51, 52, 53, 54, 55, 56]]
 _READS = 5000  # more questions than any case needs between two batches
 
 
-class _Counted(list):
+class _Counted(list[list[int]]):
     """Questions that notice when one after the other is read and no batch comes."""
 
     reads = 0  # since the last batch, of all such lists
 
-    def __getitem__(self, place):
+    def __getitem__(self, place: SupportsIndex | slice) -> Any:
         _Counted.reads += 1
         if _Counted.reads > _READS:
             _Counted.reads = 0
@@ -49,27 +54,29 @@ class _Counted(list):
         return super().__getitem__(place)
 
 
-def _is_long(value) -> bool:
+def _is_long(value: object) -> bool:
     return isinstance(value, list) and len(value) > _READS / 4
 
 
-def _drawn(fn, *arguments, count=4, seed=34, **options) -> list[tuple]:
+def _drawn(
+    fn: Function,
+    *arguments: object,
+    count: int = 4,
+    seed: int = 34,
+    **options: object,
+) -> list[Sides]:
     """The first batches, of arrays of whole numbers."""
     random.seed(seed)
     np.random.seed(seed)
     _Counted.reads = 0
     generator = fn(_Counted(_Q1), _Counted(_Q2), *arguments, **options)
     what = "None" if generator is None else f"a {type(generator).__name__}"
-    is_generator = np.iterable(generator) and not isinstance(
-        generator, (tuple, list, np.ndarray)
-    )
-    require(
-        is_generator,
-        f"returned {what}",
-        f"no yield, it returned {what}: yield makes a generator",
-    )
-    drawn = []
-    copies = []
+    is_collection = isinstance(generator, (tuple, list, np.ndarray))
+    if is_collection or not np.iterable(generator):
+        hint = f"no yield, it returned {what}: yield makes a generator"
+        raise Fault(f"returned {what}", hint)
+    drawn: list[Sides] = []
+    copies: list[Sides] = []
     for batch in itertools.islice(generator, count):
         _Counted.reads = 0
         pair = isinstance(batch, (tuple, list)) and len(batch) == 2
@@ -86,7 +93,7 @@ def _drawn(fn, *arguments, count=4, seed=34, **options) -> list[tuple]:
     return drawn
 
 
-def _rows(side) -> np.ndarray:
+def _rows(side: object) -> np.ndarray:
     """One side of a batch; Fault where it is no array of rows of whole numbers."""
     hint = "yield arrays: np.array of the padded questions"
     require(hasattr(side, "dtype"), f"a {type(side).__name__}", hint)
@@ -101,7 +108,7 @@ def _rows(side) -> np.ndarray:
     return array
 
 
-def _passes(fn):
+def _passes(fn: Watched) -> str:
     """What the batches of all five pairs show, and those of one pair."""
     for q1, _ in _drawn(fn, 5, count=6):
         pairs = (q1[:, 0] // 10).tolist()
@@ -119,7 +126,7 @@ def _passes(fn):
     return "pairs 1 to 5 in each pass"
 
 
-def _partners(fn):
+def _partners(fn: Watched) -> str:
     """What shuffled batches of two show."""
     drawn = _drawn(fn, 2, count=20)
     hint = "question1 and question2 are taken by the same shuffled index"
@@ -141,7 +148,7 @@ def _partners(fn):
     return "pairs, in another order in each pass"
 
 
-_PLAIN = {"shuffle": False}
+_PLAIN: dict[str, object] = {"shuffle": False}
 check_data_generator = Exercise(
     "data_generator",
     [
@@ -163,14 +170,21 @@ check_data_generator = Exercise(
 
 # The vector of a question is chosen by its first token; the dot products are exact.
 _DIRECTIONS = np.zeros((16, 2), np.float32)
-_DIRECTIONS[2:8] = [[1, 0], [0.5, 0.8660254], [0, 1], [-1, 0], [0.8, 0.6], [0.6, 0.8]]
+_DIRECTIONS[2:8] = [
+    [1.0, 0.0],
+    [0.5, 0.8660254],
+    [0.0, 1.0],
+    [-1.0, 0.0],
+    [0.8, 0.6],
+    [0.6, 0.8],
+]
 
 
-def _sides(questions) -> list[np.ndarray]:
+def _sides(questions: object) -> list[np.ndarray]:
     """The two arrays that a model is called with; Fault where they are no [batch, length] of one shape."""
-    pair = isinstance(questions, (tuple, list)) and len(questions) == 2
-    hint = "the model takes one argument, the pair (q1, q2)"
-    require(pair, f"model({type(questions).__name__})", hint)
+    if not isinstance(questions, (tuple, list)) or len(questions) != 2:
+        hint = "the model takes one argument, the pair (q1, q2)"
+        raise Fault(f"model({type(questions).__name__})", hint)
     q1, q2 = map(np.asarray, questions)
     hint = "the model takes two arrays [batch, length] of one shape"
     fits = q1.ndim == 2 and q1.shape == q2.shape
@@ -178,25 +192,46 @@ def _sides(questions) -> list[np.ndarray]:
     return [q1, q2]
 
 
-def _recording(log: list):
+class _Call(NamedTuple):
+    """How a function called the generator."""
+
+    batch_size: int
+    pad: int
+    shuffle: bool
+
+
+def _recording(log: list[_Call]) -> Callable[..., Iterator[Sides]]:
     """The course's generator, which notes how it is called."""
 
-    def generator(Q1, Q2, batch_size, pad=1, shuffle=True):
-        log.append((batch_size, pad, shuffle))
+    def generator(
+        Q1: list[list[int]],
+        Q2: list[list[int]],
+        batch_size: int,
+        pad: int = 1,
+        shuffle: bool = True,
+    ) -> Iterator[Sides]:
+        log.append(_Call(batch_size, pad, shuffle))
         return data_generator(Q1, Q2, batch_size, pad, shuffle)
 
     return generator
 
 
-def _expect_called(log: list, pad: int) -> None:
+def _expect_called(log: list[_Call], pad: int) -> None:
     hint = "make the batches with the argument data_generator"
     require(log, "data_generator was not called", hint)
     hint = "the batch size comes third, then what the vocabulary says, vocab['<PAD>']"
-    for _, used, _ in log:
-        require(used == pad, f"pad={used}", hint)
+    for used in log:
+        require(used.pad == pad, f"pad={used.pad}", hint)
 
 
-def _share(fn, n, batch_size, threshold, labels=int, pad=1):
+def _share(
+    fn: Watched,
+    n: int,
+    batch_size: int,
+    threshold: float,
+    labels: type = int,
+    pad: int = 1,
+) -> np.ndarray:
     """The share that the function gives for n pairs."""
     draw = np.random.default_rng(5)
     q1 = _questions(draw, n)
@@ -216,21 +251,24 @@ def _share(fn, n, batch_size, threshold, labels=int, pad=1):
         y[2] = False
         y[5] = ~y[5]
 
-    def model(questions):
+    def model(questions: object) -> Sides:
         return tuple(_DIRECTIONS[side[:, 0]] for side in _sides(questions))
 
-    log: list[tuple] = []
-    options = {"data_generator": _recording(log), "batch_size": batch_size}
+    log: list[_Call] = []
+    options: dict[str, object] = {
+        "data_generator": _recording(log),
+        "batch_size": batch_size,
+    }
     vocab = {"<PAD>": pad, "word": 9}
     share = call(fn, q1, q2, y.astype(labels), threshold, model, vocab, **options)
     _expect_called(log, pad)
-    shuffled = any(shuffle for _, _, shuffle in log)
+    shuffled = any(used.shuffle for used in log)
     require(
         not shuffled,
         "shuffle=True",
         "the batches are shuffled, and y is not: shuffle=False",
     )
-    size = max(size for size, _, _ in log)
+    size = max(used.batch_size for used in log)
     fits = size in (batch_size, min(batch_size, n))
     require(fits, f"batches of {size}", "use the argument batch_size")
     # [[0.7]], of np.dot(v1, v2.T), is the number.
@@ -274,10 +312,10 @@ _IDS = {word: i for i, word in enumerate(_WORDS.split(), start=1)}
 class _KerasModel:
     """The model of the TensorFlow edition: its `predict` takes texts, and gives [v1, v2] in one row."""
 
-    def __init__(self, model):
+    def __init__(self, model: Model):
         self.model = model
 
-    def predict(self, batches, **options):
+    def predict(self, batches: Iterable[Any], **options: object) -> np.ndarray:
         """Float [1, 2 d], of the first batch of a tf.data.Dataset or a list: ((q1, q2), None)."""
         (sides, *_), *_ = batches
         texts = [np.asarray(side).ravel()[0] for side in sides]
@@ -293,25 +331,25 @@ class _KerasModel:
 
 
 def _answer(
-    fn,
-    question1,
-    question2,
-    threshold,
-    pad=1,
-    kind=defaultdict,
-    vectors=None,
-    **options,
-):
+    fn: Watched,
+    question1: str,
+    question2: str,
+    threshold: float,
+    options: Mapping[str, object],
+    pad: int = 1,
+    kind: type[dict] = defaultdict,
+    vectors: Sides | None = None,
+) -> str:
     """The answer as text, True or False."""
 
-    def model(questions):
+    def model(questions: object) -> Sides:
         sides = _sides(questions)
         return vectors or tuple(_word_counts(side, pad) for side in sides)
 
     # A hand-in may call nltk.word_tokenize, as the course does.
     if "nltk" in sys.modules:
         provide_punkt(sys.modules["nltk"])
-    log: list[tuple] = []
+    log: list[_Call] = []
     words = {**_IDS, "<PAD>": pad}
     vocab = defaultdict(int, words) if kind is defaultdict else words
     keras = (
@@ -320,7 +358,7 @@ def _answer(
     if keras:
         answer = fn(question1, question2, threshold, _KerasModel(model), **options)
     else:
-        options["data_generator"] = _recording(log)
+        options = {**options, "data_generator": _recording(log)}
         answer = fn(question1, question2, threshold, model, vocab, **options)
     array = np.asarray(answer)
     # The course's own solution ends with np.dot(v1, v2.T) > threshold: [[True]] will do.
@@ -341,13 +379,22 @@ def _word_counts(tokens: np.ndarray, pad: int) -> np.ndarray:
     return counts / np.maximum(np.sqrt((counts**2).sum(axis=1, keepdims=True)), 1e-9)
 
 
-def _answered(fn, *arguments, printed=False, **options):
+def _answered(
+    fn: Watched,
+    question1: str,
+    question2: str,
+    threshold: float,
+    printed: bool = False,
+    pad: int = 1,
+    kind: type[dict] = defaultdict,
+    vectors: Sides | None = None,
+) -> str:
     if not printed:
-        return _answer(fn, *arguments, **options)
+        return _answer(fn, question1, question2, threshold, {}, pad, kind, vectors)
     texts = []
     for verbose in ({}, {"verbose": True}):  # False is the default.
         with contextlib.redirect_stdout(io.StringIO()) as stream:
-            _answer(fn, *arguments, **verbose)
+            _answer(fn, question1, question2, threshold, verbose)
         texts.append(stream.getvalue().strip())
     hint = "nothing is printed without verbose"
     require(not texts[0], "something is printed without verbose", hint)
@@ -366,7 +413,7 @@ def _without_default(sentence: str, code: str) -> str:
     return sentence
 
 
-def _vectors(first, second):
+def _vectors(first: int, second: int) -> dict[str, object]:
     return {"vectors": (_DIRECTIONS[[first]], _DIRECTIONS[[second]])}
 
 

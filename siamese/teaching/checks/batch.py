@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 from .engine import Case, Exercise, call
+from .submission import Function
 from .tables import solutions
 
 check_cosine_similarity = Exercise(
@@ -66,7 +67,7 @@ check_mean_negative = Exercise(
 )  # fmt: skip
 
 
-def _closest(fn, scores) -> np.ndarray:
+def _closest(fn: Function, scores: np.ndarray) -> np.ndarray:
     """The result; where nothing is allowed, any value that costs nothing is as good as -2.
 
     That is below -1.25: with the margin 0.25 it costs nothing beside a positive of -1.

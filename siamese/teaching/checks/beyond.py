@@ -6,6 +6,7 @@ import numpy as np
 
 from .engine import Case, Exercise
 from .results import Fault
+from .submission import Function
 
 _STATES = np.random.default_rng(1).normal(size=(3, 4, 4))
 check_masked_mean = Exercise(
@@ -40,10 +41,15 @@ check_count_false_negatives = Exercise(
 # ---- one_shot ----
 
 
-def _name(fn, *arguments) -> str:
+def _name(
+    fn: Function,
+    vector: np.ndarray,
+    examples: np.ndarray,
+    names: list[str],
+    threshold: float,
+) -> str:
     """The answer as text."""
-    answer = fn(*arguments)
-    names = arguments[2]
+    answer = fn(vector, examples, names, threshold)
     if answer is None:
         return "None"
     if isinstance(answer, str) and answer not in ("None", *names):
@@ -88,7 +94,7 @@ check_one_shot = Exercise(
 # ---- The features of near misses ----
 
 
-def _truth(fn, question1, question2) -> str:
+def _truth(fn: Function, question1: str, question2: str) -> str:
     """The answer as text, True or False."""
     answer = fn(question1, question2)
     if isinstance(answer, (bool, np.bool_)):

@@ -17,9 +17,9 @@ import itertools
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from siamese.system.process import TooSlow, keeping_generators, limited
 
 from . import tables
 from .results import Fault, numbers, same, show, shown_apart
-from .submission import Learner, NotWritten, Watched, describe_error
+from .submission import Function, Learner, NotWritten, Watched, describe_error
 
 MARK = 10.0  # the best mark of an exercise
 STAYS = "the inputs stay as they are"
@@ -103,11 +103,11 @@ class Case(NamedTuple):
     """The arguments of one call of the learner's function, or of an exercise's `observe`."""
 
     name: str
-    arguments: tuple = ()
-    options: Mapping[str, Any] = {}
+    arguments: tuple[object, ...] = ()
+    options: Mapping[str, object] = {}
 
 
-def call(fn: Callable, *arguments, **options) -> np.ndarray:
+def call(fn: Function, *arguments: object, **options: object) -> np.ndarray:
     """The usual `observe`: the function's result as numbers."""
     return numbers(fn(*arguments, **options))
 
@@ -125,11 +125,11 @@ class Exercise:
     _: KW_ONLY
     # Forms added to each mistake's: what often stands beside it.
     variants: tuple[str, ...] = ("",)
-    scope: Mapping[str, Any] = field(default_factory=dict)  # names that forms use
+    scope: Mapping[str, object] = field(default_factory=dict)  # names that forms use
     # (Function, *arguments, **options) -> the result of a case: numbers, text, a list.
-    observe: Callable = call
+    observe: Function = call
     # Function -> what is compared in place of its results.
-    trace: Callable | None = None
+    trace: Callable[[Watched], object] | None = None
     # The most that all cases may take: JAX compiles each operation.
     seconds: float = 30.0
     stays: bool = True  # whether the arguments must stay as they are; a case of its own
@@ -139,7 +139,7 @@ class Exercise:
     # (sentence, the learner's code) -> the sentence, where the results alone do not say.
     reread: Callable[[str, str], str] = lambda sentence, code: sentence
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.hints = tables.hints(self.name)
         self.answers = tables.answers(self.name)
         rows = [*tables.rows(self.name), *tables.rows("ERRORS")]
@@ -148,7 +148,9 @@ class Exercise:
             (form[2:], words) for words, form in rows if form.startswith("! ")
         ]
         self.source = tables.source(self.name)
-        arguments = ast.parse(self.source).body[0].args
+        definition = ast.parse(self.source).body[0]
+        assert isinstance(definition, ast.FunctionDef)
+        arguments = definition.args
         self.signature = f"{self.name}({ast.unparse(arguments)})"
         self.arguments = [argument.arg for argument in arguments.args]
         self.cases = [*self.table, Case(STAYS)] if self.stays else self.table
@@ -161,14 +163,14 @@ class Exercise:
         )
         self.__doc__ = f"Checks ``{self.signature}``."
 
-    def __call__(self, fn: Callable) -> Score:
+    def __call__(self, fn: Function) -> Score:
         """Scores the function, prints the score and returns it."""
         score = self.score(fn)
         self.failed += score.written and not score.full
         print(score)
         return score
 
-    def score(self, fn: Callable) -> Score:
+    def score(self, fn: Function) -> Score:
         """Scores the function; nothing that it prints or raises gets out (but Ctrl-C does)."""
         try:
             learner = Learner(fn, self.name)
@@ -184,7 +186,7 @@ class Exercise:
 
     # ---- The table's functions ----
 
-    def function(self, *forms: str) -> Callable | None:
+    def function(self, *forms: str) -> Function | None:
         """The function of the forms, one after the other; None where an edit's text is not there."""
         source = re.sub(
             r"\n +from trax.fastmath import numpy as fastnp", "", self.source
@@ -195,9 +197,11 @@ class Exercise:
                 return None
         scope = dict(self.scope)
         exec(compile(source, "<table>", "exec"), scope)
-        return scope[self.name]
+        function = scope[self.name]
+        assert callable(function)
+        return function
 
-    def wrong(self) -> Iterator[tuple[str, str, Callable]]:
+    def wrong(self) -> Iterator[tuple[str, str, Function]]:
         """(sentence, form, wrong function) of each row, in each right answer and variant."""
         answers = self.answers.values()
         for answer, variant, row in itertools.product(
@@ -209,7 +213,7 @@ class Exercise:
                 yield sentence, form, function
 
     def attempt(
-        self, case: Case, fn: Watched, observe: Callable | None = None
+        self, case: Case, fn: Watched, observe: Function | None = None
     ) -> object:
         """The result of a case; a `Fault` for none."""
         try:
@@ -256,7 +260,7 @@ class Exercise:
         )
         return results + [late] * (len(self.table) - len(results))
 
-    def _judged(self, learner: Learner) -> tuple[list[Failure], str]:
+    def _judged(self, learner: Learner) -> tuple[tuple[Failure, ...], str]:
         """The failures, and the name of the answer; NotWritten for a blank, if the first case fails."""
         results = self._results(learner)
         trials = {}  # name of the answer -> numbers of the cases that fail by it
@@ -279,7 +283,7 @@ class Exercise:
 
         # The hint belongs to the first failure.
         hint = self._mistake(results, wrong, learner) if wrong else ""
-        failures = []
+        failures: list[Failure] = []
         for i in wrong:
             right, result = shown_apart(expected[i], results[i])
             failures.append(
@@ -308,7 +312,10 @@ class Exercise:
     @functools.cache  # noqa: B019  (exercises live as long as the module)
     def expected(self, form: str) -> list[object]:
         """The right result of each case, of the answer with that form."""
-        right = Watched(self.function(form))
+        function = self.function(form)
+        if function is None:
+            raise ValueError(f"{self.name}: the solution has no text for {form!r}")
+        right = Watched(function)
         return [self.attempt(case, right) for case in self.table]
 
     def _mistake(
@@ -330,17 +337,24 @@ class Exercise:
             return self.reread(fitting, learner.text)
         return self._apparent(results, rights, wrong, learner)
 
-    def _fitting(self, results, rights, wrong, learner, order: list[int]) -> str:
+    def _fitting(
+        self,
+        results: list[object],
+        rights: list[list[object]],
+        wrong: list[int],
+        learner: Learner,
+        order: list[int],
+    ) -> str:
         """The sentence of a mistake with the learner's results of the cases `order`; empty for none."""
         if not order or order[0] not in wrong:
             return ""
-        faults = [results[i] for i in order if isinstance(results[i], Fault)]
+        tried = [results[i] for i in order]
+        faults = [result for result in tried if isinstance(result, Fault)]
         if len(faults) == len(order) and faults[0].hint:  # They explain themselves.
             return ""
 
-        def alike(result_of: Callable[[int], object]) -> bool:
-            for i in order:
-                result = result_of(i)
+        def alike(others: Iterable[object]) -> bool:
+            for i, result in zip(order, others):
                 allowed = [results[i]]
                 if i not in wrong:
                     allowed += [right[i] for right in rights]
@@ -354,15 +368,21 @@ class Exercise:
             if self.trace:
                 fits = same(traced, self.attempt(Case(""), mistaken, self.trace))
             else:
-                fits = alike(lambda i, fn=mistaken: self.attempt(self.table[i], fn))
+                fits = alike(self.attempt(self.table[i], mistaken) for i in order)
             if fits:
                 return sentence
         for right, (sentence, slip) in itertools.product(rights, _slips()):
-            if alike(lambda i, right=right, slip=slip: _slipped(slip, right[i])):
+            if alike(_slipped(slip, right[i]) for i in order):
                 return sentence
         return ""
 
-    def _apparent(self, results, rights, wrong, learner) -> str:
+    def _apparent(
+        self,
+        results: list[object],
+        rights: list[list[object]],
+        wrong: list[int],
+        learner: Learner,
+    ) -> str:
         """What the results show by themselves."""
         first = results[wrong[0]]
         unused = sorted(learner.unused - {"mode", "verbose"})
@@ -378,12 +398,13 @@ class Exercise:
             return first.hint
         if unused and learner.changed() is None:
             return f"it never uses its argument {unused[0]}"
-        arrays = [results[i] for i in wrong if isinstance(results[i], np.ndarray)]
+        failed = [results[i] for i in wrong]
+        arrays = [result for result in failed if isinstance(result, np.ndarray)]
         if not all(np.isfinite(array).all() for array in arrays):
             return "there is nan or inf in the result: look for a division by zero, or 0 * inf"
         if (
             isinstance(first, np.ndarray)
-            and first.ndim > np.ndim(rights[0][wrong[0]]) == 0
+            and first.ndim > np.asarray(rights[0][wrong[0]]).ndim == 0
         ):
             return "one number is asked for: the array is not summed or averaged"
         for right in rights:
@@ -395,7 +416,7 @@ class Exercise:
 
 
 @functools.cache
-def _slips() -> list[tuple[str, Callable]]:
+def _slips() -> list[tuple[str, Callable[[np.ndarray], object]]]:
     """(sentence, right result -> the result of a slip) that any number may have."""
     return [
         (words, eval(f"lambda x: {form}", {"np": np}))
@@ -403,7 +424,7 @@ def _slips() -> list[tuple[str, Callable]]:
     ]
 
 
-def _slipped(slip: Callable, right: object) -> np.ndarray | None:
+def _slipped(slip: Callable[[np.ndarray], object], right: object) -> np.ndarray | None:
     """A slip's result; None where the right one is no array, or does not fit the slip."""
     if not isinstance(right, np.ndarray):
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .engine import Case, Exercise, call
+from .submission import Function
 from .tables import solutions
 
 accuracy_at = solutions()["accuracy_at"]
@@ -29,7 +30,7 @@ check_accuracy_at = Exercise(
 # ---- best_threshold ----
 
 
-def _threshold(fn, scores, labels) -> np.ndarray:
+def _threshold(fn: Function, scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """The result, or the solution's threshold where it is as good."""
     threshold = call(fn, scores, labels)
     best = call(best_threshold, scores, labels)

@@ -5,14 +5,19 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from collections.abc import Callable
 from functools import lru_cache
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from .batch import FAR_BELOW, HAND_MADE, WELL_APART, random_scores
 from .engine import Case, Exercise, call
 from .results import require
-from .submission import Learner
+from .submission import Learner, Watched
+
+if TYPE_CHECKING:
+    import jax
 
 OTHER_MARGINS = r"(?<![\d.])0?\.(5|125)(?!\d)"  # half and twice 0.25, as code has them
 
@@ -89,7 +94,7 @@ def _unit_rows(vectors: np.ndarray) -> np.ndarray:
     return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
 
 
-def _from_scores(scores) -> tuple[np.ndarray, np.ndarray]:
+def _from_scores(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Unit rows whose dot products are the matrix, float32 [batch, batch + 1].
 
     The columns of `scores` are not longer than 1.
@@ -101,7 +106,9 @@ def _from_scores(scores) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-def _loss(fn, v1, v2, how="", **options):
+def _loss(
+    fn: Watched, v1: np.ndarray, v2: np.ndarray, how: str = "", **options: object
+) -> np.ndarray:
     """The loss, or the loss "compiled", or its "slope" along a turn of one vector."""
     is_learner = isinstance(fn, Learner)
     if not is_learner:
@@ -115,7 +122,10 @@ def _loss(fn, v1, v2, how="", **options):
             _, gradient = _compiled(fn)
             slope = (np.asarray(gradient) * turn).sum()
         else:
-            slope = np.sum(fn(v1 + 1e-5 * turn, v2) - fn(v1 - 1e-5 * turn, v2)) / 2e-5
+            loss = cast("Callable[..., np.ndarray]", fn)  # one of the table's
+            slope = (
+                np.sum(loss(v1 + 1e-5 * turn, v2) - loss(v1 - 1e-5 * turn, v2)) / 2e-5
+            )
         hint = "the gradient does not flow: is a part computed in NumPy, or detached?"
         require(slope, "0", hint)
         return call(lambda: slope)
@@ -125,7 +135,7 @@ def _loss(fn, v1, v2, how="", **options):
 
 
 @lru_cache(1)  # for two cases
-def _compiled(learner):
+def _compiled(learner: Learner) -> tuple[object, object]:
     """The loss of `_SEVEN` and its gradient by v1, compiled where it is JAX's."""
     fn = learner.fn
     v1, v2 = _SEVEN
@@ -137,8 +147,8 @@ def _compiled(learner):
         return loss, tape.gradient(loss, v1)
     import jax
 
-    def loss_twice(v1, v2):
-        loss = fn(v1, v2)
+    def loss_twice(v1: np.ndarray, v2: np.ndarray) -> tuple[jax.Array, jax.Array]:
+        loss = cast("jax.Array", fn(v1, v2))
         return loss.sum(), loss
 
     (_, loss), gradient = jax.jit(jax.value_and_grad(loss_twice, has_aux=True))(v1, v2)

@@ -7,16 +7,26 @@ import linecache
 import os
 import re
 import tempfile
+from collections.abc import Callable, Iterator
 from functools import lru_cache
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from .engine import Case, Exercise, call
 from .results import Fault, require, show
-from .submission import Learner
+from .submission import Function, Learner, Watched
+
+if TYPE_CHECKING:
+    import jax
+    from trax.layers import Layer
+    from trax.supervised.training import EvalTask, Loop, TrainTask
+
+Shape: TypeAlias = tuple[int, ...]
+Sides: TypeAlias = "tuple[jax.Array, jax.Array]"  # one array for each question
 
 
-def _unit(fn, x, compiled=False):
+def _unit(fn: Watched, x: np.ndarray, compiled: bool = False) -> np.ndarray:
     """The rows, or those of a compiled Trax layer."""
     if compiled and isinstance(fn, Learner):
         import jax
@@ -48,11 +58,11 @@ _Q1 = [[3, 4, 5, 1], [6, 7, 8, 9], [2, 2, 3, 1], [3, 4, 5, 6], [10, 9, 1, 1]]
 _Q2 = [[3, 4, 5, 1], [2, 2, 3, 1], [10, 9, 1, 1], [6, 5, 4, 3], [7, 1, 1, 1]]
 
 
-def _built(fn, **sizes):
+def _built(fn: Function, **options: object) -> Layer:
     """A learner's model; Fault where it is no Trax layer of two inputs and two outputs."""
     from trax import layers as tl
 
-    model = fn(**sizes)
+    model = fn(**options)
     if not isinstance(model, tl.Layer):
         what = f"{type(model).__name__}: {show(str(model))}"
         if model is None:
@@ -68,20 +78,20 @@ def _built(fn, **sizes):
     return model
 
 
-def _leaves(layer):
+def _leaves(layer: Layer) -> list[Layer]:
     """The layers that hold no others, in order; an LSTM is one."""
     inside = [] if layer.name.startswith(("LSTM", "GRU")) else layer.sublayers
     return [leaf for sub in inside for leaf in _leaves(sub)] or [layer]
 
 
-def _structure(fn) -> str:
+def _structure(fn: Watched) -> str:
     """The layers of a model: their names, modes, effect on a fixed array, and which are one object."""
     mode = {"mode": "predict"} if "mode" in inspect.signature(fn.fn).parameters else {}
     leaves = _leaves(_built(fn, vocab_size=23, d_model=4, **mode))
     descriptions = []
     for leaf in leaves:
         modes = [part._mode for part in leaf.sublayers if hasattr(part, "_mode")]
-        effect = ""
+        effect: object = ""
         if hasattr(leaf, "_forward_fn") and leaf.n_in == 1:
             try:
                 output = leaf._forward_fn(np.sin(np.arange(60.0)).reshape(2, 5, 6))
@@ -92,11 +102,11 @@ def _structure(fn) -> str:
     return "; ".join(descriptions)
 
 
-def _returning(layer) -> None:
+def _returning(layer: Layer) -> None:
     """Makes the function of a layer raise `Fault` where it returns nothing."""
     function = layer._forward_fn
 
-    def checked(*inputs):
+    def checked(*inputs: jax.Array) -> object:
         output = function(*inputs)
         if output is not None:
             return output
@@ -113,7 +123,9 @@ def _returning(layer) -> None:
     layer._forward_fn = checked
 
 
-def _shapes(model):
+def _shapes(
+    model: Layer,
+) -> tuple[tuple[object, object], list[Shape], Callable[[object, object], Sides]]:
     """Weights and state, as shapes; a pair of shapes of the outputs; and a function that runs the model."""
     import jax
     from trax import shapes
@@ -127,7 +139,7 @@ def _shapes(model):
         lambda: model.init(shapes.signature(pair), rng=key)
     )
 
-    def run(weights, state):
+    def run(weights: object, state: object) -> Sides:
         outputs, _ = model.pure_fn(pair, weights, state, key, use_cache=True)
         return outputs
 
@@ -136,7 +148,7 @@ def _shapes(model):
 
 
 @lru_cache(1)  # for all cases
-def _facts(fn) -> dict:
+def _facts(fn: Watched) -> dict[str, object]:
     """Case -> its result, of a model whose weights are known numbers."""
     import jax
 
@@ -185,7 +197,7 @@ check_shared_towers = Exercise(
 _ARGUMENTS = "vocab_size=41699, d_model=128, mode='train'"
 
 
-def _assignment_fact(fn, name):
+def _assignment_fact(fn: Watched, name: str) -> object:
     if name == "its default arguments":
         three = list(inspect.signature(fn.fn).parameters.values())[:3]
         text = ", ".join(str(p.replace(annotation=p.empty)) for p in three)
@@ -222,33 +234,33 @@ _TRAIN = range(2, 7)
 _VALID = range(7, 12)
 
 
-def _batches(ids):
+def _batches(ids: range) -> Iterator[tuple[np.ndarray, ...]]:
     draw = np.random.default_rng(1)
     while True:
         yield tuple(draw.choice(ids, (2, 6, 4)).astype(np.int32))
 
 
-def _small_model():
+def _small_model() -> Layer:
     from trax import layers as tl
 
     tower = tl.Serial(tl.Embedding(13, 4), tl.Mean(axis=1))
     return tl.Parallel(tower, tower)
 
 
-def _small_loss():
+def _small_loss() -> Layer:
     from trax import layers as tl
 
     return tl.Fn("TripletLoss", lambda v1, v2: ((v1 - v2) ** 2).mean())
 
 
-def _source(task) -> str:
+def _source(task: TrainTask | EvalTask) -> str:
     """Which of the two generators a task's batches come from."""
     is_training = np.isin(task.sample_batch[0], _TRAIN).all()
     return "train_generator" if is_training else "val_generator"
 
 
 @lru_cache(1)  # for all cases
-def _loop(fn) -> dict[str, str]:
+def _loop(fn: Watched) -> dict[str, str]:
     """Case -> what the learner's training loop shows, in words."""
     with tempfile.TemporaryDirectory(prefix="check-") as folder:
         output_dir = os.path.join(folder, "run")
@@ -274,12 +286,17 @@ def _loop(fn) -> dict[str, str]:
     return dict(zip(_FACTS, facts))
 
 
-def _returned_loop(train_model, output_dir: str):
+def _returned_loop(train_model: Function, output_dir: str) -> Loop:
     """What the learner's function returns for small parts; Fault where it is no loop at step 0."""
     from trax import lr
     from trax.supervised import training
 
-    parts = [_small_model, _small_loss, _batches(_TRAIN), _batches(_VALID)]
+    parts: list[object] = [
+        _small_model,
+        _small_loss,
+        _batches(_TRAIN),
+        _batches(_VALID),
+    ]
     third = [*inspect.signature(train_model).parameters][2:3]
     if third == ["lr_schedule"]:  # the notebook of 2020
         parts.insert(2, lr.warmup_and_rsqrt_decay(400, 0.01))
@@ -287,13 +304,14 @@ def _returned_loop(train_model, output_dir: str):
     hint = "like loop.run(), it gives nothing: is `return` missing?"
     require(loop is not None, "None", hint)
     hint = "return the training.Loop itself, made of the tasks"
-    require(isinstance(loop, training.Loop), type(loop).__name__, hint)
+    if not isinstance(loop, training.Loop):
+        raise Fault(type(loop).__name__, hint)
     hint = "the caller runs the loop: return it without run()"
     require(not loop.step, f"step {loop.step}", hint)
     return loop
 
 
-def _learning_rates(task) -> str:
+def _learning_rates(task: TrainTask) -> str:
     """The task's rates at five steps, as multiples of the course's."""
     steps = np.array([1, 100, 400, 1600, 6400])
     rates = [float(task.learning_rate(int(step))) for step in steps]

@@ -12,10 +12,15 @@ import textwrap
 import traceback
 from collections import Counter
 from collections.abc import Callable
+from types import CodeType
+from typing import TypeAlias
 
 import numpy as np
 
 from .results import same
+
+# A learner's function, or one in its place: what it takes and gives is what is checked.
+Function: TypeAlias = Callable[..., object]
 
 
 class NotWritten(Exception):
@@ -25,12 +30,12 @@ class NotWritten(Exception):
 class Watched:
     """Calls a function with copies of its arguments, and remembers which of them it changed."""
 
-    def __init__(self, fn: Callable):
+    def __init__(self, fn: Function):
         self.fn = fn
         # (Arguments as they were, arguments as they were passed).
-        self._calls: list[tuple] = []
+        self._calls: list[tuple[tuple[object, ...], tuple[object, ...]]] = []
 
-    def __call__(self, *arguments, **options):
+    def __call__(self, *arguments: object, **options: object) -> object:
         """The function's result."""
         passed = copy.deepcopy(arguments)
         self._calls.append((arguments, passed))
@@ -88,7 +93,7 @@ class Learner(Watched):
         return ""
 
 
-def source_of(fn: Callable) -> str:
+def source_of(fn: Function) -> str:
     """The text of a function; empty where there is none, as for np.dot."""
     try:
         return textwrap.dedent(inspect.getsource(fn))
@@ -96,7 +101,7 @@ def source_of(fn: Callable) -> str:
         return ""
 
 
-def code_of(fn: Callable) -> str:
+def code_of(fn: Function) -> str:
     """The text of a function without its docstring and comments; empty where there is none."""
     try:
         tree = ast.parse(source_of(fn))
@@ -108,7 +113,7 @@ def code_of(fn: Callable) -> str:
     return ast.unparse(tree)
 
 
-def _names(code) -> list[str]:
+def _names(code: CodeType) -> list[str]:
     """Names that the code, and the functions in it, look up outside."""
     inner = [const for const in code.co_consts if inspect.iscode(const)]
     steps = dis.get_instructions(code)
@@ -116,7 +121,7 @@ def _names(code) -> list[str]:
     return [*names, *(name for part in inner for name in _names(part))]
 
 
-def _unused(code) -> set[str]:
+def _unused(code: CodeType) -> set[str]:
     """Names of arguments that are not read."""
     arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     loaded = set()
@@ -141,7 +146,7 @@ _USES = (
 )
 
 
-def blank_line(fn: Callable, stopped: bool = False) -> str:
+def blank_line(fn: Function, stopped: bool = False) -> str:
     """The function's first line with None where code belongs; empty where there is none.
 
     That is the only value of a name or of names, and a part of a use once a call
@@ -165,8 +170,10 @@ def blank_line(fn: Callable, stopped: bool = False) -> str:
             may_be_blank = stopped and isinstance(node, _USES)
         if not may_be_blank or getattr(node, "arg", "") == "axis":
             continue
-        is_tuple = isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple)
-        for part in ast.iter_child_nodes(node.value if is_tuple else node):
+        whole: ast.AST = node
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
+            whole = node.value
+        for part in ast.iter_child_nodes(whole):
             if isinstance(part, ast.Constant) and part.value is None:
                 return source.splitlines()[part.lineno - 1].strip()
     return ""

@@ -91,9 +91,10 @@ def rows(name: str) -> Iterator[tuple[str, str]]:
     sentence = ""
     for line in _sections()[name]:
         if line.startswith("@ "):
-            others, form, words = re.fullmatch(
-                r"@ ([\w ]+?) \| (.*) \| ?(.*)", line + " "
-            ).groups()
+            parts = re.fullmatch(r"@ ([\w ]+?) \| (.*) \| ?(.*)", line + " ")
+            if parts is None:
+                raise ValueError(f"{name}: write '@ OTHER ... | form | words': {line}")
+            others, form, words = parts.groups()
             for other in others.split():
                 for inner, part in rows(other):
                     yield f"{words.rstrip()} {inner}".strip(), form.replace("{}", part)
