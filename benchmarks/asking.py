@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from results import FOLDER, markdown_table, table_row
 from sklearn.metrics import average_precision_score
 
 from siamese import DuplicateDetector, QuestionIndex, QuestionPairs
@@ -30,11 +31,19 @@ from siamese.index.list_pairs import ListPairs
 from siamese.reading.clusters import clusters
 from siamese.reading.pairs import read_pairs
 
-RESULTS = Path(__file__).resolve().parent / "results" / "asking.md"
+PAGE = FOLDER / "asking.md"
 ANSWERS = 30
 DRAWS = 10
 SHARE = 0.95  # of a list, in each draw
-HEADER = "| list | questions | weight | AP, cosine | AP, weight | F1 before | F1 after (worst) |"
+HEADS = (
+    "list",
+    "questions",
+    "weight",
+    "AP, cosine",
+    "AP, weight",
+    "F1 before",
+    "F1 after (worst)",
+)
 
 List = tuple[str, list[str], list[str]]  # name, questions, and the meaning of each
 
@@ -128,7 +137,7 @@ def after_answers(
 
 def measured(
     detector: DuplicateDetector, name: str, texts: list[str], owners: list[str]
-) -> str:
+) -> list[str]:
     """A row of the table."""
     vectors = detector.encode(texts)
     meanings = np.unique(owners, return_inverse=True)[1]
@@ -150,11 +159,14 @@ def measured(
             after_answers(detector, own, meanings[np.sort(some)], draw / DRAWS)
         )
     before, after = np.array(results).T
-    figures = f"{precisions[0]:.3f} | {precisions[1]:.3f} | {before.mean():.2f}"
-    return (
-        f"| {name} | {len(texts):,} | {weight:g} | {figures} | "
-        f"{after.mean():.2f} ({after.min():.2f}) |"
-    )
+    return [
+        name,
+        f"{len(texts):,}",
+        f"{weight:g}",
+        *(f"{precision:.3f}" for precision in precisions),
+        f"{before.mean():.2f}",
+        f"{after.mean():.2f} ({after.min():.2f})",
+    ]
 
 
 def main() -> None:
@@ -167,12 +179,12 @@ def main() -> None:
     if flags.questions:
         lists += quora_lists(flags.questions, flags.splits)
     detector = DuplicateDetector.from_encoder("use")
-    lines = [HEADER, "|---|---|---|---|---|---|---|"]
-    print("\n".join(lines))
+    rows = []
+    print(markdown_table(HEADS, rows), end="")
     for one in lists:
-        lines.append(measured(detector, *one))
-        print(lines[-1], flush=True)
-    RESULTS.write_text("\n".join(lines) + "\n")
+        rows.append(measured(detector, *one))
+        print(table_row(rows[-1]), flush=True)
+    PAGE.write_text(markdown_table(HEADS, rows), "utf-8")
 
 
 if __name__ == "__main__":

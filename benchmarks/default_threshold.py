@@ -15,6 +15,7 @@ from pathlib import Path
 import helpdesk
 import near_misses
 import numpy as np
+from results import FOLDER, markdown_table, titled
 
 from siamese import DuplicateDetector, QuestionIndex, read_pairs, read_questions
 from siamese.evaluation.groups import group_figures
@@ -95,23 +96,18 @@ def main() -> None:
     parser.add_argument("--keep", type=Path)
     flags = parser.parse_args()
     flags.half = "choose"
-    lines = [
-        f"| precision / recall above | {' | '.join(map(str, THRESHOLDS))} |",
-        "|---" * (len(THRESHOLDS) + 1) + "|",
-    ]
+    rows = []
     for name, (labels, *scores) in pair_sets(flags).items():
         for what, own in zip(("cosine", "check"), scores):
             cells = [of_pairs(labels, own, threshold) for threshold in THRESHOLDS]
-            lines.append(f"| {name}: {what} | {' | '.join(cells)} |")
+            rows.append([f"{name}: {what}", *cells])
     for what, cells in of_tickets(flags.data / "helpdesk").items():
-        lines.append(f"| help desk, groups: {what} | {' | '.join(cells)} |")
-    text = "\n".join(lines) + "\n"
-    print(text)
-    path = Path(__file__).parent / "results" / "default_threshold.md"
-    path.write_text(
-        "# Thresholds without labels\n\nMade by `python benchmarks/default_threshold.py`.\n\n"
-        f"<!-- table -->\n\n{text}"
-    )
+        rows.append([f"help desk, groups: {what}", *cells])
+    table = markdown_table(["precision / recall above", *map(str, THRESHOLDS)], rows)
+    print(table)
+    words = "Made by `python benchmarks/default_threshold.py`."
+    text = titled("Thresholds without labels", words, table)
+    (FOLDER / "default_threshold.md").write_text(text, "utf-8")
 
 
 if __name__ == "__main__":

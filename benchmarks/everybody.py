@@ -44,6 +44,14 @@ import near_misses
 import numpy as np
 import search
 import transfer
+from results import (
+    FOLDER,
+    markdown_table,
+    read_figures,
+    rounded,
+    titled,
+    write_figures,
+)
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from siamese import DuplicateDetector, QuestionIndex, QuestionPairs, read_pairs
@@ -55,7 +63,7 @@ from siamese.reading.clusters import cluster_split
 from siamese.reading.questions import read_questions
 from siamese.text.tokenizer import word_tokenize
 
-RESULTS = Path(__file__).parent / "results" / "everybody.json"
+RESULTS = FOLDER / "everybody.json"
 STS = {"de": "German", "es": "Spanish", "zh": "Chinese"}
 ENCODERS = ("use", "wordllama", "minilm", "use+minilm")
 LEXICAL = ("TF-IDF", "BM25", "silly rule")
@@ -223,7 +231,7 @@ class Sets:
             for row in near_misses.by_hand("near_misses.csv", "report")
         ]
         self.same = near_misses.by_hand("same.csv", "report")
-        transfer.FOLDER = flags.data / "transfer"
+        transfer.DATA = flags.data / "transfer"
         self.transfer = transfer.Transfer()
         lines = flags.data / "languages" / "pawsx" / "dev-en.tsv"
         self.paws = [line.split("\t")[-3:] for line in lines.read_text().splitlines()]
@@ -453,20 +461,19 @@ def saw_labels(name: str) -> str:
 def markdown(results: dict[str, dict[str, float]]) -> str:
     """The table, a row a line."""
     heads = [*COLUMNS.values(), *COSTS.values(), "saw Quora's labels"]
-    lines = [f"| | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]
+    rows = []
     for name, found in results.items():
         cells = [f"{found[key]:.3f}" if key in found else "" for key in COLUMNS]
         cells += [f"{found[key]:.1f}" if key in found else "" for key in COSTS]
         shown = name if name in LEXICAL else f"`{name.removesuffix(CHECKED)}`"
         shown += CHECKED if name.endswith(CHECKED) else ""
-        lines.append(f"| {shown} | {' | '.join(cells)} | {saw_labels(name)} |")
-    return (
-        "# Where everybody stands\n\nMade by `python benchmarks/everybody.py`, whose first lines "
-        "say what each column is. A search's hits stand in the order of the cosine, with the check "
-        "or without it: these cells are empty.\n\n<!-- table -->\n\n"
-        + "\n".join(lines)
-        + "\n"
+        rows.append([shown, *cells, saw_labels(name)])
+    words = (
+        "Made by `python benchmarks/everybody.py`, whose first lines say what each column "
+        "is. A search's hits stand in the order of the cosine, with the check or without "
+        "it: these cells are empty."
     )
+    return titled("Where everybody stands", words, markdown_table(["", *heads], rows))
 
 
 PARTS = {"pairs": pairs, "search": searches, "helpdesk": desks, "cost": cost}
@@ -505,21 +512,21 @@ def main() -> None:
     for name, path in models.items():
         if name in wanted:
             rows += model_rows(name, path)
-    results = json.loads(flags.results.read_text()) if flags.results.exists() else {}
+    results = read_figures(flags.results)
     for row in rows:
         for part in flags.parts:
             figures = PARTS[part](row, inputs)
             own = results.setdefault(row.name, {})
-            own |= {name: round(float(value), 4) for name, value in figures.items()}
+            own |= rounded(figures)
             print(row.name, part, figures, flush=True)
             for write in writers:
                 write()
-            flags.results.write_text(json.dumps(results, indent=1) + "\n")
+            write_figures(flags.results, results)
     order = [*LEXICAL, *(n + end for n in models for end in ("", CHECKED)), *results]
     results = {name: results[name] for name in dict.fromkeys(order) if name in results}
-    flags.results.write_text(json.dumps(results, indent=1) + "\n")
-    flags.results.with_suffix(".md").write_text(markdown(results))
-    print(markdown(results))
+    page = markdown(results)
+    write_figures(flags.results, results, page)
+    print(page)
 
 
 if __name__ == "__main__":

@@ -32,12 +32,14 @@ from urllib.parse import urlsplit
 import numpy as np
 
 ROOT = Path(__file__).parents[1]
-sys.path += [str(ROOT / "tests" / "helpers"), str(ROOT / "tests" / "serving")]
+OWN = ("tests/helpers", "tests/serving", "benchmarks")
+sys.path += [str(ROOT / folder) for folder in OWN]
 
 from corpus_parts import small_corpus, write_pairs
 from killed_training import PRELOADED, killed_runs
 from odd_files import run, run_all
 from programs import mounted_tmpfs, read_only_view
+from results import FOLDER, read_figures, write_figures
 from small_models import WORDS, make_detector, random_questions
 
 from siamese import ArgumentError, CheckpointError, QuestionIndex, QuestionPairs
@@ -728,16 +730,13 @@ def main() -> None:
     parser.add_argument(
         "--times", type=int, default=50, help="the others that repeat [%(default)s]"
     )
-    parser.add_argument(
-        "--results", type=Path, default=ROOT / "benchmarks/results/faults.json"
-    )
+    parser.add_argument("--results", type=Path, default=FOLDER / "faults.json")
     flags = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         figures = PARTS[flags.part](flags, Path(folder))
     print(flags.part, json.dumps(figures))
-    results = json.loads(flags.results.read_text()) if flags.results.exists() else {}
-    results[flags.part] = figures
-    flags.results.write_text(json.dumps(results, indent=1) + "\n")
+    results = read_figures(flags.results) | {flags.part: figures}
+    write_figures(flags.results, results)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from results import FOLDER, markdown_table
 
 from siamese import DuplicateDetector, QuestionIndex, read_pairs
 from siamese.corpus import HANDWRITTEN
@@ -39,7 +40,7 @@ CUTS = [0.25, 0.3, 0.35, 0.4, 0.45, 0.5]
 LANGUAGES = ("de", "es", "fr", "zh")
 FEW_WORDS = (2, 3, 4, 5)
 DRAWN = 300  # of Quora's questions that ask other lists
-RESULTS = Path("benchmarks/results/first_hits.md")
+PAGE = FOLDER / "first_hits.md"
 
 
 class Questions(NamedTuple):
@@ -139,24 +140,24 @@ def cell(hits: np.ndarray, low: float, high: float) -> str:
 
 def table(columns: dict[str, np.ndarray]) -> str:
     """A row for each band of cosines, a column for each list."""
-    lines = [f"| cosine | {' | '.join(columns)} |", "|---" * (1 + len(columns)) + "|"]
+    rows = []
     for low, high in itertools.pairwise(EDGES):
         name = f"below {high:g}" if low < 0 else f"{low:g} to {min(high, 1):g}"
         cells = [cell(hits, low, high) for hits in columns.values()]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+        rows.append([name, *cells])
+    return markdown_table(["cosine", *columns], rows)
 
 
 def below(columns: dict[str, np.ndarray]) -> str:
     """For some cosines: how many right first hits each list has below, and how many first hits at all."""
-    lines = [f"| below | {' | '.join(columns)} |", "|---" * (1 + len(columns)) + "|"]
+    rows = []
     for cut in CUTS:
         cells = []
         for hits in columns.values():
             inside = hits[hits[:, 0] < cut]
             cells.append(f"{inside[:, 1].sum():.0f} of {len(inside)} ({len(hits):,})")
-        lines.append(f"| {cut:g} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+        rows.append([f"{cut:g}", *cells])
+    return markdown_table(["below", *columns], rows)
 
 
 def main() -> None:
@@ -196,9 +197,9 @@ def main() -> None:
             ),
             "elsewhere": joined(elsewhere, detector),
         }
-        text += f"\n## `{name}`\n\n{table(columns)}\n\n{below(columns)}\n"
+        text += f"\n## `{name}`\n\n{table(columns)}\n{below(columns)}"
         print(name, flush=True)
-    RESULTS.write_text(text, "utf-8")
+    PAGE.write_text(text, "utf-8")
     print(text)
 
 

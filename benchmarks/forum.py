@@ -14,6 +14,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+from results import FOLDER, read_figures, rounded, write_figures
 from sklearn.metrics import precision_recall_curve
 
 from siamese import DuplicateDetector, QuestionIndex
@@ -69,12 +70,10 @@ def main() -> None:
         "--words", type=int, help="measure only the first words of each text"
     )
     parser.add_argument("--model", default="use")
-    parser.add_argument(
-        "--results", type=Path, default=Path("benchmarks/results/forum.json")
-    )
+    parser.add_argument("--results", type=Path, default=FOLDER / "forum.json")
     flags = parser.parse_args()
     planted = json.loads((flags.folder / "truth.json").read_text())["pairs"]
-    results = json.loads(flags.results.read_text()) if flags.results.exists() else {}
+    results = read_figures(flags.results)
     detector = DuplicateDetector.load(flags.model)
     titles = []
     for column in COLUMNS:
@@ -90,9 +89,9 @@ def main() -> None:
             f", {flags.words} words" if flags.words else ""
         )
         name += "" if flags.model == "use" else f", {flags.model}"
-        results[name] = {key: round(float(value), 4) for key, value in figures.items()}
+        results[name] = rounded(figures)
         print(name, json.dumps(results[name], indent=1), flush=True)
-    flags.results.write_text(json.dumps(results, indent=1) + "\n")
+    write_figures(flags.results, results)
 
 
 if __name__ == "__main__":

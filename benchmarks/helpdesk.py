@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from results import rounded, write_figures
 from sklearn.metrics import precision_recall_curve
 
 from siamese import DuplicateDetector, QuestionIndex
@@ -220,14 +221,10 @@ def main() -> None:
         figures |= {
             f"after_{flags.labels}_{name}": value for name, value in after.items()
         }
-    rounded = {
-        name: value if isinstance(value, (str, int)) else round(float(value), 4)
-        for name, value in figures.items()
-    }
-    text = json.dumps(rounded, indent=1)
-    print(text)
+    figures = rounded(figures)
+    print(json.dumps(figures, indent=1))
     if flags.output:
-        flags.output.write_text(f"{text}\n")
+        write_figures(flags.output, figures)
 
 
 if __name__ == "__main__":

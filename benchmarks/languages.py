@@ -34,6 +34,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from results import FOLDER, markdown_table, read_figures, write_figures
 from sklearn.metrics import average_precision_score, precision_recall_curve
 
 from siamese import DuplicateDetector, QuestionIndex
@@ -410,14 +411,14 @@ BY_SEARCH = {
 }
 
 
-def table(figures: Figures, names: dict[str, tuple[str, int]]) -> list[str]:
+def table(figures: Figures, names: dict[str, tuple[str, int]]) -> str:
     """Figures as a table of Markdown: a row for each name, a column for each key."""
-    lines = [f"| | {' | '.join(figures)} |", "|---" * (len(figures) + 1) + "|"]
+    rows = []
     for name, (shown, digits) in names.items():
         values = (row.get(name) for row in figures.values())
         cells = ["" if v is None else f"{v:.{digits}f}" for v in values]
-        lines.append(f"| {shown} | {' | '.join(cells)} |")
-    return lines
+        rows.append([shown, *cells])
+    return markdown_table(["", *figures], rows)
 
 
 def shown_pairs(figures: Figures) -> Figures:
@@ -442,16 +443,16 @@ def page(results: dict[str, Figures]) -> str:
         "# Languages, measured\n",
         "Made by `python benchmarks/languages.py --data DATA`; its docstring says what is measured.\n",
         "## Sentences\n",
-        *table(by_language, BY_LANGUAGE),
-        "\n## Thresholds inside a language, and between two\n",
-        *table(shown_pairs(results.get("thresholds", {})), BY_PAIR),
-        "\n## Handwritten questions, all pairs at the default threshold\n",
-        *table(results.get("questions", {}), BY_LIST),
-        "\n## Near misses written by hand\n",
-        *table(results.get("near_misses", {}), BY_HALF),
-        "\n## Search inside a language\n",
-        *table(results.get("search", {}), BY_SEARCH),
-        "\n## Tickets in five languages against an English FAQ\n",
+        table(by_language, BY_LANGUAGE),
+        "## Thresholds inside a language, and between two\n",
+        table(shown_pairs(results.get("thresholds", {})), BY_PAIR),
+        "## Handwritten questions, all pairs at the default threshold\n",
+        table(results.get("questions", {}), BY_LIST),
+        "## Near misses written by hand\n",
+        table(results.get("near_misses", {}), BY_HALF),
+        "## Search inside a language\n",
+        table(results.get("search", {}), BY_SEARCH),
+        "## Tickets in five languages against an English FAQ\n",
     ]
     for name, value in results.get("faq", {}).get("faq", {}).items():
         lines.append(f"- {name.replace('_', ' ')}: {value}")
@@ -463,15 +464,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--parts", default=",".join(PARTS))
-    parser.add_argument("--results", type=Path, default=HERE / "results")
+    parser.add_argument("--results", type=Path, default=FOLDER, help="folder")
     flags = parser.parse_args()
     path = flags.results / "languages.json"
-    results = json.loads(path.read_text()) if path.exists() else {}
+    results = read_figures(path)
     for part in flags.parts.split(","):
         results[part] = PARTS[part](flags.data)
         print(part, json.dumps(results[part], indent=1), flush=True)
-        path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-        path.with_suffix(".md").write_text(page(results), encoding="utf-8")
+        write_figures(path, results, page(results))
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from pathlib import Path
 import made_pairs
 import numpy as np
 import transfer
+from results import FOLDER, markdown_table, rounded, titled, write_figures
 from sklearn.metrics import (
     average_precision_score,
     precision_recall_curve,
@@ -35,7 +36,7 @@ from siamese.model.near_miss_features import FEATURES, features
 from siamese.model.near_misses import NearMissCheck
 
 HERE = Path(__file__).parent
-RESULTS = HERE / "results" / "near_misses.json"
+RESULTS = FOLDER / "near_misses.json"
 THRESHOLD = 0.8
 DEFAULT = 0.7  # without labels, of what the check leaves
 MOST_WORDS = 0.6  # the share of units from which the whole penalty counts
@@ -100,7 +101,7 @@ class Sets:
 
     def read_transfer(self, data: Path) -> None:
         """Forum, titles, news, and PAWS."""
-        transfer.FOLDER = data / "transfer"
+        transfer.DATA = data / "transfer"
         sets = transfer.Transfer()
         self.queries, self.labels = sets.queries, sets.labels
         self.transfer = {part: self.rows(*sides) for part, sides in sets.sides.items()}
@@ -180,7 +181,7 @@ def figures(sets: Sets, score: Score) -> dict[str, float]:
     found["news precision"] = precision(news[1], scores)
     found |= stay(news, score, "news")
     found["PAWS ROC AUC"] = roc_auc_score(sets.paws[1], score(sets.paws[0]))
-    return {name: round(float(value), 3) for name, value in found.items()}
+    return rounded(found, 3)
 
 
 def precision(labels: np.ndarray, scores: np.ndarray) -> float:
@@ -221,23 +222,23 @@ def main() -> None:
         "check": lambda rows: rows[:, 0] - check.penalty_of(rows),
     }
     results = {name: figures(sets, score) for name, score in scores.items()}
-    text = (
-        "# The near-miss check\n\nMade by `python benchmarks/near_misses.py`. The check has seen Quora's "
-        f"train labels. Pairs by hand: the half `{flags.half}`.\n\n<!-- table -->\n\n{table(results)}"
+    words = (
+        "Made by `python benchmarks/near_misses.py`. The check has seen Quora's train "
+        f"labels. Pairs by hand: the half `{flags.half}`."
     )
+    text = titled("The near-miss check", words, table(results))
     print(text)
     if flags.half == "report":
-        RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-        RESULTS.with_suffix(".md").write_text(text)
+        write_figures(RESULTS, results, text)
 
 
 def table(results: dict[str, dict]) -> str:
     """The figures, a line each."""
-    lines = [f"| | {' | '.join(results)} |", "|---" * (len(results) + 1) + "|"]
-    for name in results["cosine"]:
-        shown = " | ".join(f"{some[name]:g}" for some in results.values())
-        lines.append(f"| {name} | {shown} |")
-    return "\n".join(lines) + "\n"
+    rows = [
+        [name, *(f"{some[name]:g}" for some in results.values())]
+        for name in results["cosine"]
+    ]
+    return markdown_table(["", *results], rows)
 
 
 if __name__ == "__main__":

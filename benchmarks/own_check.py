@@ -27,6 +27,14 @@ from typing import NamedTuple
 import made_pairs
 import numpy as np
 from quality import spread, trained_on
+from results import (
+    FOLDER,
+    markdown_table,
+    read_figures,
+    rounded,
+    titled,
+    write_figures,
+)
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from siamese import DuplicateDetector, read_pairs
@@ -48,7 +56,7 @@ from siamese.nn.nearest import cosines_with
 from siamese.training.few_labels import CURVE_PAIRS
 from siamese.training.own_check import TREE_PAIRS, fit_own_check
 
-RESULTS = Path(__file__).parent / "results" / "own_check.json"
+RESULTS = FOLDER / "own_check.json"
 DRAWS = {100: 5, 300: 5, 1000: 5, 3000: 3, 6000: 1}
 
 
@@ -130,7 +138,7 @@ class Sets:
         for kind in made_pairs.KINDS:
             of_kind = self.kinds == kind
             found[f"behind, {kind}"] = (near < same)[of_kind].mean()
-        return {name: round(float(value), 4) for name, value in found.items()}
+        return rounded(found)
 
 
 def curve(sets: Sets, pairs: Pairs, labels: np.ndarray) -> Decision:
@@ -178,18 +186,18 @@ def main() -> None:
     pairs = read_pairs(flags.questions)
     rows = json.loads(Path(flags.splits).read_text())["rows"]
     parts = {name: pairs.rows(*rows[name]) for name in ("train", "valid", "test")}
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    results = read_figures(RESULTS)
     for named in flags.model:
         name, _, path = named.partition("=")
         sets = Sets(DuplicateDetector.load(path), parts)
         results[name] = measured(sets, name)
-        RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-    text = (
-        "# A trained model's own near-miss check\n\nMade by `python benchmarks/own_check.py`; mean ± "
-        "standard deviation over the draws of valid rows.\n\n<!-- table -->\n\n"
-        + table(results)
+        write_figures(RESULTS, results)
+    words = (
+        "Made by `python benchmarks/own_check.py`; mean ± standard deviation over the draws "
+        "of valid rows."
     )
-    RESULTS.with_suffix(".md").write_text(text)
+    text = titled("A trained model's own near-miss check", words, table(results))
+    write_figures(RESULTS, results, text)
     print(text)
 
 
@@ -217,20 +225,15 @@ def measured(sets: Sets, name: str) -> dict[str, dict[str, list]]:
 
 def table(results: dict) -> str:
     """A line for each model, number of labels, and way."""
-    lines = []
+    rows = []
+    figures: list[str] = []
     for name, counts in results.items():
         for count, ways in counts.items():
             for way, draws in ways.items():
-                if not lines:
-                    lines.append(
-                        f"| model | labels | decides | {' | '.join(draws[0])} |"
-                    )
-                    lines.append("|---" * (len(draws[0]) + 3) + "|")
+                figures = figures or [*draws[0]]
                 cells = [spread([one[figure] for one in draws]) for figure in draws[0]]
-                lines.append(
-                    f"| {name} | {int(count):,} | {way} | {' | '.join(cells)} |"
-                )
-    return "\n".join(lines) + "\n"
+                rows.append([name, f"{int(count):,}", way, *cells])
+    return markdown_table(["model", "labels", "decides", *figures], rows)
 
 
 def parsed() -> argparse.Namespace:

@@ -30,6 +30,7 @@ from typing import NamedTuple
 
 import made_pairs
 import numpy as np
+from results import FOLDER, markdown_table, read_figures, write_figures
 from transfer import tfidf
 
 from siamese import (
@@ -51,7 +52,7 @@ from siamese.training.run import Trainer
 
 # How many of a row's questions were trained on.
 SEEN = ("none_seen", "one_seen", "both_seen")
-RESULTS = Path(__file__).parent / "results" / "quality.json"
+RESULTS = FOLDER / "quality.json"
 OLDER = (
     "Not measured again since there is a check: the encoders, and models with a comma in their "
     "names, which were also trained with mined hard negatives, as `lstm` was."
@@ -84,7 +85,7 @@ def main() -> None:
     pairs = read_pairs(flags.questions)
     rows = json.loads(Path(flags.splits).read_text())["rows"]
     parts = {name: pairs.rows(*rows[name]) for name in ("train", "valid", "test")}
-    results = json.loads(flags.output.read_text()) if flags.output.exists() else {}
+    results = read_figures(flags.output)
     for name in flags.models:
         for seed in flags.seeds if name in CONFIGS else [0]:
             measure(
@@ -111,7 +112,7 @@ def main() -> None:
         "perhaps on these rows. `head` and `ensemble` are measured with their near-miss check. "
         f"{OLDER}\n{tables(results)}"
     )
-    flags.output.with_suffix(".md").write_text(text)
+    write_figures(flags.output, results, text)
     print(text)
 
 
@@ -144,7 +145,7 @@ def measure(flags, key: str, name: str, seed: int, parts: dict, results: dict) -
         if part not in facts:
             facts[part] = figures(judge, parts[part], parts["train"])
             print(key, part, facts[part], flush=True)
-    flags.output.write_text(json.dumps(results, indent=1) + "\n")
+    write_figures(flags.output, results)
 
 
 def baseline(name: str, parts: dict) -> Judge:
@@ -291,24 +292,24 @@ def tables(results: dict) -> str:
         ("made", "Made pairs"),
     ):
         columns = MADE if part == "made" else ROWS
-        text += f"\n## {title}\n\n| model | seeds | {' | '.join(columns)} |\n"
-        text += f"{'|---' * (len(columns) + 2)}|\n"
+        rows = []
         for name, runs in groups.items():
-            rows = [run[part] for run in runs if part in run]
-            if rows:
+            measured = [run[part] for run in runs if part in run]
+            if measured:
                 cells = [
-                    spread([row[f] for row in rows if f in row])
+                    spread([figures[f] for figures in measured if f in figures])
                     for f in columns.values()
                 ]
-                text += f"| {marked(name)} | {len(rows)} | {' | '.join(cells)} |\n"
-    text += (
-        f"\n## Costs\n\n| model | {' | '.join(COSTS)} |\n{'|---' * (len(COSTS) + 1)}|\n"
-    )
+                rows.append([marked(name), len(measured), *cells])
+        table = markdown_table(["model", "seeds", *columns], rows)
+        text += f"\n## {title}\n\n{table}"
+    rows = []
     for name, runs in groups.items():
         values = [[run[f] for run in runs if run.get(f)] for f in COSTS.values()]
         cells = [f"{np.mean(v):,.5g}" if v else "" for v in values]
-        text += f"| {marked(name)} | {' | '.join(cells)} |\n" if any(cells) else ""
-    return text
+        if any(cells):
+            rows.append([marked(name), *cells])
+    return f"{text}\n## Costs\n\n{markdown_table(['model', *COSTS], rows)}"
 
 
 def marked(name: str) -> str:

@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from results import FOLDER, markdown_table, read_figures, write_figures
 
 from siamese import DuplicateDetector, QuestionIndex, read_pairs
 from siamese.evaluation.retrieval import evaluate_retrieval
@@ -46,9 +47,17 @@ LABELS = {
     "minilm": "`minilm` (trained on Quora's duplicates)",
     "use+minilm": "`use+minilm` (`minilm` was trained on Quora's duplicates)",
 }
-HEADER = (
-    "MRR|recall@1|recall@10|unseen: MRR|recall@1|recall@10|prepared in, s|queries/s"
-)
+HEADS = [
+    "search",
+    "MRR",
+    "recall@1",
+    "recall@10",
+    "unseen: MRR",
+    "recall@1",
+    "recall@10",
+    "prepared in, s",
+    "queries/s",
+]
 MEASURES = ("mrr", "recall_at_1", "recall_at_10")
 FIGURES = [*MEASURES, *(f"unseen_{name}" for name in MEASURES)]
 
@@ -287,30 +296,33 @@ def markdown(results: dict) -> str:
         f"{results['pool']['questions']:,} distinct real questions; {results['pool']['queries']:,} "
         "queries: question1 of the test duplicates.\n"
     )
-    rows = sorted(
+    found = sorted(
         results.get("retrieval", {}).items(), key=lambda item: -item[1]["mrr"]
     )
-    if rows:
+    rows = []
+    for name, figures in found:
+        label = LABELS.get(name, f"`{name}`".replace(" and words`", "` and words"))
+        cells = [f"{figures[field]:.3f}" for field in FIGURES]
+        cells += [f"{figures[field]:,.0f}" for field in ("prepare_s", "queries_per_s")]
+        rows.append([label, *cells])
+    if found:
         text += (
             "\nMRR looks at 100 answers; recall@k is the share of a question's known duplicates among the "
             "first k. Labels are incomplete: a true duplicate that nobody labelled counts as a mistake. "
-            f"Unseen: the {rows[0][1]['unseen_queries']:,} queries no question of whose cluster "
-            f"stands in a training row.\n\n| search | {HEADER.replace('|', ' | ')} |\n{'|---' * 9}|\n"
+            f"Unseen: the {found[0][1]['unseen_queries']:,} queries no question of whose cluster "
+            f"stands in a training row.\n\n{markdown_table(HEADS, rows)}"
         )
-    for name, row in rows:
-        label = LABELS.get(name, f"`{name}`".replace(" and words`", "` and words"))
-        cells = [f"{row[field]:.3f}" for field in FIGURES]
-        cells += [f"{row[field]:,.0f}" for field in ("prepare_s", "queries_per_s")]
-        text += f"| {label} | {' | '.join(cells)} |\n"
     if "speed" in results:
         cells = ", ".join(f"{name} {value}" for name, value in results["speed"].items())
         text += f"\nSpeed: {cells}.\n"
     if "groups" in results:
-        text += f"\n| groups | threshold | precision | recall | F1 | largest |\n{'|---' * 6}|\n"
-        for name, row in results["groups"].items():
-            fields = ("threshold", "precision", "recall", "f", "largest")
-            cells = [row.get(field, "") for field in fields]
-            text += f"| {name} | {' | '.join(map(str, cells))} |\n"
+        fields = ("threshold", "precision", "recall", "f", "largest")
+        rows = [
+            [name, *(figures.get(field, "") for field in fields)]
+            for name, figures in results["groups"].items()
+        ]
+        heads = ["groups", "threshold", "precision", "recall", "F1", "largest"]
+        text += f"\n{markdown_table(heads, rows)}"
     return text
 
 
@@ -333,12 +345,7 @@ def main() -> None:
     add("--rows", default="test", help="the split whose duplicates are the queries")
     add("--model", action="append", default=[], metavar="NAME=MODEL")
     add("--parts", type=lambda text: text.split(","), default=[*PARTS][:-1])
-    add(
-        "--results",
-        type=Path,
-        default=Path("benchmarks/results/search"),
-        metavar="PREFIX",
-    )
+    add("--results", type=Path, default=FOLDER / "search", metavar="PREFIX")
     flags = parser.parse_args()
     pool = Pool(flags)
     file = flags.results.with_suffix(".json")
@@ -349,12 +356,11 @@ def main() -> None:
             print(f"{part}: left out: {error}", flush=True)
             continue
         print(part, json.dumps(figures, indent=1), flush=True)
-        results = json.loads(file.read_text()) if file.exists() else {}
+        results = read_figures(file)
         key = part if part in ("speed", "groups") else "retrieval"
         results[key] = {**results.get(key, {}), **figures}
         results["pool"] = {"questions": len(pool.texts), "queries": len(pool.queries)}
-        file.write_text(json.dumps(results, indent=1) + "\n")
-        flags.results.with_suffix(".md").write_text(markdown(results))
+        write_figures(file, results, markdown(results))
 
 
 if __name__ == "__main__":

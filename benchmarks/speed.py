@@ -21,9 +21,7 @@ requirements/tensorflow.txt.
 import argparse
 import json
 import os
-import platform
 import random
-import re
 import statistics
 import subprocess
 import sys
@@ -33,6 +31,7 @@ import timeit
 from pathlib import Path
 
 import numpy as np
+from results import FOLDER, machine, markdown_table, write_figures
 from speed_contenders import BATCHES, D_MODEL, LSTMS, MAKERS, NAMES
 
 KEEP_FREED = {
@@ -41,6 +40,21 @@ KEEP_FREED = {
     "MALLOC_TOP_PAD_": str(64 << 20),
     "MALLOC_ARENA_MAX": "1",
 }
+HEADS = [
+    "contender",
+    "pairs/s",
+    "x Trax",
+    "quickest pass pairs/s",
+    "x Trax",
+    "questions/s",
+    "step ms",
+    "CPU ms a step",
+    "GFLOP/s",
+    "x floor",
+    "MiB",
+    "first step s",
+    "second process s",
+]
 IMPORTS = {
     "import trax": "import trax",
     "import siamese, import trax": "import siamese, trax",
@@ -228,18 +242,13 @@ def peak_gflops(runs: int = 12) -> float:
 
 def table(result: dict) -> str:
     """The figures as Markdown."""
-    lines = [
-        f"# Speed\n\n{result['data']}, d_model {D_MODEL}, {result['cores']} cores of "
-        f"{result['processor']}; large product {result['peak_gflops']:.0f} GFLOP/s. Written by "
-        "benchmarks/speed.py.\n\n## The same malloc settings for every contender\n",
-        "| contender | pairs/s | x Trax | quickest pass pairs/s | x Trax | questions/s | step ms "
-        "| CPU ms a step | GFLOP/s | x floor | MiB | first step s | second process s |",
-        "|---" * 13 + "|",
-    ]
+    rows = []
     base = result["main"].get("trax", {})
     for name, row in result["main"].items():
         if "error" in row:
-            lines.append(f"| {NAMES[name]} | not run: {row['error']} |" + " |" * 11)
+            rows.append(
+                [NAMES[name], f"not run: {row['error']}", *[""] * (len(HEADS) - 2)]
+            )
             continue
         cells = [NAMES[name]]
         for field in ("train_pairs_per_s", "best_train_pairs_per_s"):
@@ -255,9 +264,13 @@ def table(result: dict) -> str:
         ]
         cells += [f"{row['peak_mib']:.0f}", f"{row['first_step_s']:.1f}"]
         cells += [f"{row['first_step_cached_s']:.1f}"]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + (
-        "\n\npairs/s from each batch's median over all passes; quickest pass: from each batch's least "
+        rows.append(cells)
+    return (
+        f"# Speed\n\n{result['data']}, d_model {D_MODEL}, {result['cores']} cores of "
+        f"{result['processor']}; large product {result['peak_gflops']:.0f} GFLOP/s. Written by "
+        "benchmarks/speed.py.\n\n## The same malloc settings for every contender\n\n"
+        f"{markdown_table(HEADS, rows)}\n"
+        "pairs/s from each batch's median over all passes; quickest pass: from each batch's least "
         "time, which other processes disturb least.\n"
     )
 
@@ -294,7 +307,7 @@ def main() -> None:
     add("--rounds", type=int, default=3)
     add("--repeats", type=int, default=5, help="passes in each process")
     add("--imports", action="store_true", help="Trax's import instead")
-    add("--output", type=Path, default=Path(__file__).with_name("results") / "speed")
+    add("--output", type=Path, default=FOLDER / "speed")
     add("--child", nargs=2, help=argparse.SUPPRESS)
     flags = parser.parse_args()
     if flags.child:
@@ -311,21 +324,12 @@ def main() -> None:
         (first, *_), vocab = batches["lstm"]
         pairs = sum(map(len, trained_sides(first))) // 2
         data += f" (preset lstm: {pairs} pairs, vocabulary {vocab:,})"
-    names = re.findall(
-        r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.M
-    )
-    processor = (names or [platform.machine()])[0]  # An ARM's cpuinfo names no model.
-    result = {
-        "cores": len(os.sched_getaffinity(0)),
-        "processor": processor,
-        "data": data,
-    }
-    result["load_before"] = os.getloadavg()[0]
+    result = {**machine(), "data": data, "load_before": os.getloadavg()[0]}
     result["main"] = rounds(flags, batches)
     result["peak_gflops"] = max(peak, peak_gflops())
-    flags.output.with_suffix(".json").write_text(json.dumps(result, indent=1) + "\n")
-    flags.output.with_suffix(".md").write_text(table(result))
-    print(table(result))
+    page = table(result)
+    write_figures(flags.output.with_suffix(".json"), result, page)
+    print(page)
 
 
 if __name__ == "__main__":

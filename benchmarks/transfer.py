@@ -31,6 +31,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
+from results import FOLDER, markdown_table, table_row
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics import roc_auc_score
 
@@ -50,8 +51,17 @@ from siamese.training.few_labels import teach
 from siamese.training.head import MANY
 
 HERE = Path(__file__).resolve().parent
-FOLDER = HERE.parents[1] / "shared" / "data" / "transfer"
+DATA = HERE.parents[1] / "shared" / "data" / "transfer"
 COLUMNS = ["forum valid MAP", "MRR", "forum train MAP", "titles r", "news AUC"]
+FEW_LABELS = [
+    "labels",
+    "MAP",
+    "gain, 95 %",
+    "ROC AUC",
+    "gain, 95 %",
+    "accuracy",
+    "CPU s",
+]
 LINKS = 500
 FOLDS = 5  # of the forum's queries
 NONE = "none"
@@ -60,7 +70,7 @@ RESAMPLES = 500  # of the bootstrap
 
 
 def rows_of(name: str) -> list[dict[str, str]]:
-    data = (FOLDER / name).read_bytes()
+    data = (DATA / name).read_bytes()
     text = gzip.decompress(data) if name.endswith(".gz") else data
     return list(csv.DictReader(io.StringIO(text.decode("utf-8"), newline="")))
 
@@ -318,9 +328,7 @@ def few_labels(task: Task, path: str, counts: list[int], draws: int) -> str:
         places, Parallel(-1)(delayed(judged)(task, path, *p) for p in places)
     ):
         folds[place[:2]].append(fold)
-    header = "labels|MAP|gain, 95 %|ROC AUC|gain, 95 %|accuracy|CPU s"
-    lines = [f"## {task.name}, {draws} draws\n", f"| {header.replace('|', ' | ')} |"]
-    lines.append("|---" * 7 + "|")
+    rows = []
     bare: list[Outcome] = []
     for name in names:
         outcomes = [outcome(task, folds[name, draw]) for draw in range(draws)]
@@ -333,8 +341,8 @@ def few_labels(task: Task, path: str, counts: list[int], draws: int) -> str:
         if not task.listed:  # Of rows there is hardly a query with two candidates.
             cells[:2] = "", ""
         seconds = np.mean([some.cpu_s for some in outcomes])
-        lines.append(f"| {name} | {' | '.join(cells)} | {seconds:.0f} |")
-    return "\n".join(lines) + "\n"
+        rows.append([name, *cells, f"{seconds:.0f}"])
+    return f"## {task.name}, {draws} draws\n\n{markdown_table(FEW_LABELS, rows)}"
 
 
 def ranked(task: Task, result: Outcome, folds: list[np.ndarray]) -> np.ndarray:
@@ -372,7 +380,7 @@ def main() -> None:
         "--questions", help="labels of this file instead of the forum's; needs --splits"
     )
     add("--splits", help='JSON: {"rows": {"train": [first, end], "valid": ...}}')
-    add("--results", type=Path, default=HERE / "results")
+    add("--results", type=Path, default=FOLDER, help="folder")
     flags = parser.parse_args()
     siamese.keep_memory()
     siamese.enable_compile_cache()
@@ -383,21 +391,22 @@ def main() -> None:
         text = few_labels(task, flags.model[0], flags.labels, draws)
         print(text)
         path = flags.results / "few_labels.md"
-        parts = path.read_text().split("\n## ") if path.exists() else []
+        parts = path.read_text("utf-8").split("\n## ") if path.exists() else []
         parts = [p.rstrip() for p in parts[1:] if not p.startswith(f"{task.name},")]
         title = "# Few labels, measured\n\nMade by `python benchmarks/transfer.py --labels`."
-        path.write_text("\n\n## ".join([title, *parts, text.removeprefix("## ")]))
+        page = "\n\n## ".join([title, *parts, text.removeprefix("## ")])
+        path.write_text(page, "utf-8")
         return
     transfer = Transfer()
-    lines = []
+    rows = []
 
     def row(name: str, ranking: Callable, pairs: Callable | None = None) -> None:
         figures = transfer.measure(ranking, pairs)
         cells = [
             f"{figures[column]:.3f}" if column in figures else "" for column in COLUMNS
         ]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-        print(lines[-1], flush=True)
+        rows.append([name, *cells])
+        print(table_row(rows[-1]), flush=True)
 
     words = tfidf(
         [text for sides in transfer.sides.values() for side in sides for text in side]
@@ -415,12 +424,10 @@ def main() -> None:
             note = f"The threshold of {name} that judges most pairs right: {cuts}."
         row(name, model.similarity, model.similarity)
         row(f"{name} with words", search_order(model, "hybrid"))
-    text = "# Other domains, measured\n\nMade by `python benchmarks/transfer.py`.\n\n| model | "
-    text += f"{' | '.join(COLUMNS)} |\n{'|---' * (len(COLUMNS) + 1)}|\n" + "\n".join(
-        lines
-    )
-    text += f"\n\n{note}" if flags.model else ""
-    (flags.results / "transfer.md").write_text(text + "\n", encoding="utf-8")
+    text = "# Other domains, measured\n\nMade by `python benchmarks/transfer.py`.\n\n"
+    text += markdown_table(["model", *COLUMNS], rows)
+    text += f"\n{note}\n" if flags.model else ""
+    (flags.results / "transfer.md").write_text(text, "utf-8")
 
 
 if __name__ == "__main__":

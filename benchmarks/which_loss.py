@@ -18,6 +18,7 @@ from pathlib import Path
 
 import jax
 import numpy as np
+from results import FOLDER, markdown_table, read_figures, rounded, write_figures
 
 from siamese import embedded_corpus, read_pairs
 from siamese.course.generator import data_generator
@@ -36,7 +37,7 @@ from siamese.training.step import (
     make_step,
 )
 
-RESULTS = Path(__file__).parent / "results" / "which_loss.json"
+RESULTS = FOLDER / "which_loss.json"
 CHOICES = ("hardest", "semi_hard"), ("mean", "sum"), ("all_gates", "forget_gate")
 WORDS = {"semi_hard": "masked", "all_gates": "all gates", "forget_gate": "forget gate"}
 SEEDS = (34, 35, 36)
@@ -67,14 +68,14 @@ def main() -> None:
         name: prepare(short(a), config, valid=short(b))
         for name, (a, b) in parts.items()
     }
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    results = read_figures(RESULTS)
     for seed, name, form in itertools.product(SEEDS, data, itertools.product(*CHOICES)):
         key = "/".join([name, *(WORDS.get(word, word) for word in form), str(seed)])
         if key not in results:  # a run that the file holds is not made again
             results[key] = measure(data[name], form, seed)
             print(key, results[key], flush=True)
-            RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-    RESULTS.with_suffix(".md").write_text(table(results))
+            write_figures(RESULTS, results)
+    write_figures(RESULTS, results, table(results))
 
 
 def short(pairs):
@@ -122,15 +123,12 @@ def measure(data, form: tuple[str, str, str], seed: int) -> dict[str, float]:
     figures["ROC AUC"] = evaluate_scores(cosines, labels).roc_auc
     for name, cut in ((" at 0.7", 0.7), ("", best_threshold(cosines, labels))):
         figures[f"accuracy{name}"] = evaluate_scores(cosines, labels, cut).accuracy
-    return {name: round(float(value), 4) for name, value in figures.items()}
+    return rounded(figures)
 
 
 def table(results: dict[str, dict[str, float]]) -> str:
     """The results as Markdown, a row for each form on each data set."""
-    rows = [
-        ["data", "closest", "over the batch", "bias", *COLUMNS],
-        ["---"] * (4 + len(COLUMNS)),
-    ]
+    rows = []
     for form in sorted({key.rpartition("/")[0] for key in results}):
         runs = [run for key, run in results.items() if key.rpartition("/")[0] == form]
         values = {column: [run[column] for run in runs] for column in COLUMNS}
@@ -139,7 +137,8 @@ def table(results: dict[str, dict[str, float]]) -> str:
             for v in values.values()
         ]
         rows.append([*form.split("/"), *cells])
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
+    heads = ["data", "closest", "over the batch", "bias", *COLUMNS]
+    return markdown_table(heads, rows, rule="| --- ")  # as lesson 7 has it
 
 
 if __name__ == "__main__":
