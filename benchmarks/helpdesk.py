@@ -1,7 +1,6 @@
 """How well duplicates are found in a help desk's export, before and after thirty answers.
 
-    python benchmarks/helpdesk.py --data tickets.csv --truth truth.csv [--encoding
-    cp1252]
+    python benchmarks/helpdesk.py --data tickets.csv --truth truth.csv [--encoding cp1252]
 
 The truth has the column `problem` beside the ids: tickets of one problem are
 duplicates. Printed are

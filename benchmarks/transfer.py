@@ -1,9 +1,9 @@
 """Other domains than Quora's: a forum, question titles, news sentences; without labels, and with a few.
 
     python benchmarks/transfer.py --model use --model runs/head --model runs/ensemble
-    python benchmarks/transfer.py --model use --labels 30 100 300 1000 1958 python
-    benchmarks/transfer.py --model use --labels 3000 10000 --questions FILE --splits
-    splits.json
+    python benchmarks/transfer.py --model use --labels 30 100 300 1000 1958
+    python benchmarks/transfer.py --model use --labels 3000 10000 \\
+        --questions questions.csv.gz --splits splits.json
 
 Reads ../shared/data/transfer. The forum's queries have ten candidates each, which are
 ranked: MAP and MRR, as in SemEval-2016 task 3B, of queries with a relevant candidate;
@@ -259,11 +259,14 @@ def head_of(start: DuplicateDetector, pairs: QuestionPairs, listed: Any, seed: i
     return trainer.save(trainer.evaluate(trainer.data.held_out))
 
 
-@functools.cache
 def remember_vectors(encoder: Any) -> None:
-    """Lets an encoder's bases encode each text once: their seconds are not those of a head."""
+    """Lets an encoder's bases encode each text once: their seconds are not those of a head.
+
+    Models that a process loads share their bases: one that remembers already stays.
+    """
     for base in encoder.bases:
-        base.encode = functools.partial(remembered, base.encode, {})
+        if not isinstance(base.encode, functools.partial):
+            base.encode = functools.partial(remembered, base.encode, {})
 
 
 def remembered(
