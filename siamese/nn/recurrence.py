@@ -121,12 +121,7 @@ def _backward(reverse: bool, saved: tuple, d_total: Array) -> tuple:
         if mask is not None:  # Here, where they are small: all of dz is zero then.
             dh_here = jnp.where(mask_t, dh_here, 0)
             dc_here = jnp.where(mask_t, dc_here, 0)
-        # The gradients of the gates' sums, [batch, d] each.
-        d_i = dc_here * j * i * (1 - i)
-        d_j = dc_here * i * (1 - j * j)
-        d_f = dc_here * c_before * f * (1 - f)
-        d_o = dh_here * tanh_c * o * (1 - o)
-        dz = jnp.concatenate([d_i, d_j, d_f, d_o], axis=-1)
+        dz = _gate_gradients((i, j, f, o), c_before, tanh_c, dh_here, dc_here)
         d_products = d_products.at[places_t].add(dz)
         # The barrier keeps the transposition apart: folded into the product it takes a
         # slower routine.
@@ -146,6 +141,22 @@ def _backward(reverse: bool, saved: tuple, d_total: Array) -> tuple:
 
 
 _sum.defvjp(_forward, _backward)
+
+
+def _gate_gradients(
+    gates: tuple[Array, Array, Array, Array],
+    c_before: Array,
+    tanh_c: Array,
+    dh: Array,
+    dc: Array,
+) -> Array:
+    """The gradients of the gates' sums at a step, [batch, 4 * d], from those of its h and c."""
+    i, j, f, o = gates
+    d_i = dc * j * i * (1 - i)
+    d_j = dc * i * (1 - j * j)
+    d_f = dc * c_before * f * (1 - f)
+    d_o = dh * tanh_c * o * (1 - o)
+    return jnp.concatenate([d_i, d_j, d_f, d_o], axis=-1)
 
 
 def _sigmoid(x: Array) -> Array:

@@ -233,23 +233,7 @@ def _share(
     pad: int = 1,
 ) -> np.ndarray:
     """The share that the function gives for n pairs."""
-    draw = np.random.default_rng(5)
-    q1 = _questions(draw, n)
-    q2 = _questions(draw, n)
-    if n > 3:  # Three dot products of exactly 0.5.
-        q1[1][0] = 2
-        q2[1][0] = 3
-        q1[2][0] = 3
-        q2[2][0] = 2
-        q1[3][0] = 2
-        q2[3][0] = 3
-    first = _DIRECTIONS[[question[0] for question in q1]]
-    second = _DIRECTIONS[[question[0] for question in q2]]
-    y = (first * second).sum(axis=1) > 0.45
-    y[::4] = ~y[::4]  # A model that is sometimes wrong.
-    if n > 3:  # Of the three pairs at 0.5 two are duplicates.
-        y[2] = False
-        y[5] = ~y[5]
+    q1, q2, y = _labelled_questions(n)
 
     def model(questions: object) -> Sides:
         return tuple(_DIRECTIONS[side[:, 0]] for side in _sides(questions))
@@ -273,6 +257,30 @@ def _share(
     require(fits, f"batches of {size}", "use the argument batch_size")
     # [[0.7]], of np.dot(v1, v2.T), is the number.
     return share.reshape(()) if share.size == 1 else share
+
+
+def _labelled_questions(
+    n: int,
+) -> tuple[list[list[int]], list[list[int]], np.ndarray]:
+    """Pairs of questions, and labels of which a model that goes by the cosine gets some wrong."""
+    draw = np.random.default_rng(5)
+    q1 = _questions(draw, n)
+    q2 = _questions(draw, n)
+    if n > 3:  # Three dot products of exactly 0.5.
+        q1[1][0] = 2
+        q2[1][0] = 3
+        q1[2][0] = 3
+        q2[2][0] = 2
+        q1[3][0] = 2
+        q2[3][0] = 3
+    first = _DIRECTIONS[[question[0] for question in q1]]
+    second = _DIRECTIONS[[question[0] for question in q2]]
+    y = (first * second).sum(axis=1) > 0.45
+    y[::4] = ~y[::4]
+    if n > 3:  # Of the three pairs at 0.5 two are duplicates.
+        y[2] = False
+        y[5] = ~y[5]
+    return q1, q2, y
 
 
 def _questions(draw: np.random.Generator, n: int) -> list[list[int]]:
