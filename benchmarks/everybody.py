@@ -458,7 +458,7 @@ def saw_labels(name: str) -> str:
     return next((said for word, said in SAW_LABELS if word in name), "train rows")
 
 
-def markdown(results: dict[str, dict[str, float]]) -> str:
+def page(results: dict[str, dict[str, float]]) -> str:
     """The table, a row a line."""
     heads = [*COLUMNS.values(), *COSTS.values(), "saw Quora's labels"]
     rows = []
@@ -524,9 +524,9 @@ def main() -> None:
             write_figures(flags.results, results)
     order = [*LEXICAL, *(n + end for n in models for end in ("", CHECKED)), *results]
     results = {name: results[name] for name in dict.fromkeys(order) if name in results}
-    page = markdown(results)
-    write_figures(flags.results, results, page)
-    print(page)
+    text = page(results)
+    write_figures(flags.results, results, text)
+    print(text)
 
 
 if __name__ == "__main__":

@@ -222,23 +222,23 @@ def main() -> None:
         "check": lambda rows: rows[:, 0] - check.penalty_of(rows),
     }
     results = {name: figures(sets, score) for name, score in scores.items()}
-    words = (
-        "Made by `python benchmarks/near_misses.py`. The check has seen Quora's train "
-        f"labels. Pairs by hand: the half `{flags.half}`."
-    )
-    text = titled("The near-miss check", words, table(results))
+    text = page(results, flags.half)
     print(text)
     if flags.half == "report":
         write_figures(RESULTS, results, text)
 
 
-def table(results: dict[str, dict]) -> str:
-    """The figures, a line each."""
+def page(results: dict[str, dict], half: str = "report") -> str:
+    """The figures, a line each, and what they were measured on."""
+    words = (
+        "Made by `python benchmarks/near_misses.py`. The check has seen Quora's train "
+        f"labels. Pairs by hand: the half `{half}`."
+    )
     rows = [
         [name, *(f"{some[name]:g}" for some in results.values())]
         for name in results["cosine"]
     ]
-    return markdown_table(["", *results], rows)
+    return titled("The near-miss check", words, markdown_table(["", *results], rows))
 
 
 if __name__ == "__main__":

@@ -192,11 +192,7 @@ def main() -> None:
         sets = Sets(DuplicateDetector.load(path), parts)
         results[name] = measured(sets, name)
         write_figures(RESULTS, results)
-    words = (
-        "Made by `python benchmarks/own_check.py`; mean ± standard deviation over the draws "
-        "of valid rows."
-    )
-    text = titled("A trained model's own near-miss check", words, table(results))
+    text = page(results)
     write_figures(RESULTS, results, text)
     print(text)
 
@@ -223,8 +219,12 @@ def measured(sets: Sets, name: str) -> dict[str, dict[str, list]]:
     return found
 
 
-def table(results: dict) -> str:
+def page(results: dict) -> str:
     """A line for each model, number of labels, and way."""
+    words = (
+        "Made by `python benchmarks/own_check.py`; mean ± standard deviation over the draws "
+        "of valid rows."
+    )
     rows = []
     figures: list[str] = []
     for name, counts in results.items():
@@ -233,7 +233,8 @@ def table(results: dict) -> str:
                 figures = figures or [*draws[0]]
                 cells = [spread([one[figure] for one in draws]) for figure in draws[0]]
                 rows.append([name, f"{int(count):,}", way, *cells])
-    return markdown_table(["model", "labels", "decides", *figures], rows)
+    table = markdown_table(["model", "labels", "decides", *figures], rows)
+    return titled("A trained model's own near-miss check", words, table)
 
 
 def parsed() -> argparse.Namespace:

@@ -106,12 +106,7 @@ def main() -> None:
             measure(
                 flags, key, name, flags.seeds[0], dict(zip(parts, divided)), results
             )
-    text = (
-        "# How right the models are\n\nMade by `python benchmarks/quality.py`; mean ± standard deviation "
-        "over the seeds. †: the vectors of wordllama and minilm were trained on Quora's duplicates, "
-        "perhaps on these rows. `head` and `ensemble` are measured with their near-miss check. "
-        f"{OLDER}\n{tables(results)}"
-    )
+    text = page(results)
     write_figures(flags.output, results, text)
     print(text)
 
@@ -278,6 +273,16 @@ MADE |= {"near misses refused": "refused", "paraphrase ahead of near miss": "ahe
 MADE |= {f"ahead, {kind}": f"{kind}_ahead" for kind in made_pairs.KINDS}
 COSTS = {"steps": "steps", "training, s": "training_s", "file, MB": "file_mb"}
 COSTS |= {"questions a CPU second": "questions_per_cpu_s"}
+
+
+def page(results: dict) -> str:
+    """The tables, and what the marks in them mean."""
+    return (
+        "# How right the models are\n\nMade by `python benchmarks/quality.py`; mean ± standard deviation "
+        "over the seeds. †: the vectors of wordllama and minilm were trained on Quora's duplicates, "
+        "perhaps on these rows. `head` and `ensemble` are measured with their near-miss check. "
+        f"{OLDER}\n{tables(results)}"
+    )
 
 
 def tables(results: dict) -> str:

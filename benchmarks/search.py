@@ -289,7 +289,7 @@ def groups(pool: Pool) -> dict:
 # ---- The page ----
 
 
-def markdown(results: dict) -> str:
+def page(results: dict) -> str:
     """The tables of the parts that were measured."""
     text = (
         "# Search, measured\n\nMade by `python benchmarks/search.py`. Pool: "
@@ -360,7 +360,7 @@ def main() -> None:
         key = part if part in ("speed", "groups") else "retrieval"
         results[key] = {**results.get(key, {}), **figures}
         results["pool"] = {"questions": len(pool.texts), "queries": len(pool.queries)}
-        write_figures(file, results, markdown(results))
+        write_figures(file, results, page(results))
 
 
 if __name__ == "__main__":

@@ -240,7 +240,7 @@ def peak_gflops(runs: int = 12) -> float:
     return 2 * 2048**3 / min(seconds) / 1e9
 
 
-def table(result: dict) -> str:
+def page(result: dict) -> str:
     """The figures as Markdown."""
     rows = []
     base = result["main"].get("trax", {})
@@ -327,9 +327,9 @@ def main() -> None:
     result = {**machine(), "data": data, "load_before": os.getloadavg()[0]}
     result["main"] = rounds(flags, batches)
     result["peak_gflops"] = max(peak, peak_gflops())
-    page = table(result)
-    write_figures(flags.output.with_suffix(".json"), result, page)
-    print(page)
+    text = page(result)
+    write_figures(flags.output.with_suffix(".json"), result, text)
+    print(text)
 
 
 if __name__ == "__main__":

@@ -75,7 +75,7 @@ def main() -> None:
             results[key] = measure(data[name], form, seed)
             print(key, results[key], flush=True)
             write_figures(RESULTS, results)
-    write_figures(RESULTS, results, table(results))
+    write_figures(RESULTS, results, page(results))
 
 
 def short(pairs):
@@ -126,7 +126,7 @@ def measure(data, form: tuple[str, str, str], seed: int) -> dict[str, float]:
     return rounded(figures)
 
 
-def table(results: dict[str, dict[str, float]]) -> str:
+def page(results: dict[str, dict[str, float]]) -> str:
     """The results as Markdown, a row for each form on each data set."""
     rows = []
     for form in sorted({key.rpartition("/")[0] for key in results}):
