@@ -30,7 +30,6 @@ from siamese.cli.output import (
     Result,
     claim,
     note,
-    note_each,
     table_result,
     threshold_facts,
 )
@@ -40,7 +39,6 @@ from siamese.cli.reading import (
     no_labels,
     opened,
     too_long,
-    with_check_of,
 )
 from siamese.errors import ArgumentError
 from siamese.groups.table import renamed, table_names
@@ -94,8 +92,7 @@ def predict(options: Predict) -> Result:
     target = "a file" if options.question2 is None else "two questions"
     refuse_flags("predict", target, options)
     claim(options.table.output, options)
-    detector = load_model(options.model)
-    detector = with_check_of(detector, options.model, options.check)
+    detector = load_model(options.model, options.check)
     note(*no_labels(detector, options.model, options.threshold))
     facts = threshold_facts(detector, options.threshold)
     if options.question2 is None:
@@ -263,8 +260,8 @@ def _noted_index(
 
     `asked_in` are the languages of questions that it is asked, as far as they are known.
     """
-    note_each(source.notes())
-    note(*source.about_threshold(threshold))
+    note(*source.notes())
+    note(*no_labels(source.detector, source.name, threshold))
     index = source.index()
     codes = [*reading.codes_of(index), *asked_in]
     note(*reading.about_across(source.detector, threshold, *codes))
@@ -393,8 +390,8 @@ def _matched_with(other: str, options: Match) -> Matches:
     if new:
         note(*reading.about_list(options.a, new))
     with opened(other, options) as source:
-        note_each(source.notes())
-        note(*source.about_threshold(options.threshold))
+        note(*source.notes())
+        note(*no_labels(source.detector, source.name, options.threshold))
         index = source.index()
         if new is None:
             kept = ("keep_repeated",)

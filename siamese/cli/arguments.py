@@ -16,7 +16,6 @@ from typing import (
     Annotated,
     Any,
     NamedTuple,
-    TypeGuard,
     TypeVar,
     get_args,
     get_type_hints,
@@ -110,20 +109,14 @@ def add_arguments(parser: argparse.ArgumentParser, options: type) -> None:
             place.add_argument(name, dest=own.name, **settings)
 
 
-def _is_options(kind: object) -> TypeGuard[type]:
-    """Whether a type is one of options."""
-    return isinstance(kind, type) and is_dataclass(kind)
-
-
 def filled(options: type[Options], values: Keywords) -> Options:
     """The options of a command, of the values that argparse has read."""
     hints = get_type_hints(options)
     own = {}
     for field in fields(options):  # type: ignore[arg-type]
         kind = hints[field.name]
-        own[field.name] = (
-            filled(kind, values) if _is_options(kind) else values[field.name]
-        )
+        is_options = isinstance(kind, type) and is_dataclass(kind)
+        own[field.name] = filled(kind, values) if is_options else values[field.name]
     return options(**own)
 
 
@@ -132,7 +125,7 @@ def _declared(options: type) -> Iterator[tuple[Field, Argument, Any]]:
     hints = get_type_hints(options, include_extras=True)
     for field in fields(options):
         hint = hints[field.name]
-        if _is_options(hint):
+        if isinstance(hint, type) and is_dataclass(hint):
             yield from _declared(hint)
             continue
         kind, declared = get_args(hint)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,12 +28,11 @@ from siamese.cli.output import (
     Result,
     claim,
     note,
-    note_each,
     table_result,
     threshold_facts,
 )
 from siamese.cli.pairs import differences_table, pair_table
-from siamese.cli.reading import Source, opened
+from siamese.cli.reading import Source, no_labels, opened
 from siamese.encoders.protocol import unknown_rows
 from siamese.errors import DataError
 from siamese.groups.grouping import (
@@ -54,7 +52,7 @@ from siamese.groups.table import (
     group_rows,
     pair_rows,
 )
-from siamese.groups.within import Key, Part, grouped_within, keys_of, together
+from siamese.groups.within import Part, grouped_within, keys_of, together
 from siamese.index.list_pairs import ListPairs
 from siamese.reading.clusters import answer_key, check_answers
 from siamese.reading.pairs import QuestionPairs
@@ -67,6 +65,13 @@ SHOWN = 10  # pairs outside the groups that are printed; --json has more
 MOST_BELOW = 50  # pairs outside the groups of all parts
 NAMED = 3  # questions without a known word that a note names
 KEEP_HELP = "the question to keep: central, first, longest, COLUMN=min or COLUMN=max [default: central]"
+# The commands that lead to a threshold, or need none.
+WAYS_ON = """\
+A threshold of your own takes about 30 answers, or labelled pairs:
+  siamese threshold {same} --label 30
+  siamese threshold {same} --answers labelled.csv
+The most similar other questions of each, whatever the threshold:
+  siamese match {same} -k 3"""
 TABLE = OneOf()
 
 
@@ -114,14 +119,14 @@ def duplicates(options: Duplicates) -> Result:
         refuse_flags("duplicates", "within", options)
     refuse_flags("duplicates", "a list" if is_list else "an index", options, path)
     with opened(path, options, options.language) as source:
-        note_each(source.notes())
-        if not _has_answers(source):
-            note(*source.about_threshold(options.threshold))
+        note(*source.notes())
+        if source.answers is None:
+            note(*no_labels(source.detector, source.name, options.threshold))
         if not (options.pairs or options.differences):
             return _group_table(source, options)
         shot, answers = _list_and_answers(source, options)
         note(*_about_across(source, shot, options))
-        keys = _keys(source, shot, options)
+        keys = keys_of(shot.entries, options.within or (), source.language)
         if options.pairs:
             return pair_table(shot, keys, options, source.delimiter)
         return differences_table(shot, answers, keys, options, source.delimiter)
@@ -137,15 +142,9 @@ def _list_and_answers(
     listed = source.questions.with_rows()
     is_shown = sys.stderr.isatty()
     shot = Snapshot.of(source.detector, listed, show_progress=is_shown)
-    if not _has_answers(source):
+    if source.answers is None:
         return shot, None
-    return _fitted_to_answers(shot, shared.answers_file(source.path), options)
-
-
-def _has_answers(source: Source) -> bool:
-    """Whether there are answers beside a list of questions, to which its threshold is fitted."""
-    is_list = source.questions is not None
-    return is_list and os.path.isfile(shared.answers_file(source.path))
+    return _fitted_to_answers(shot, source.answers, options)
 
 
 def _fitted_to_answers(
@@ -172,15 +171,10 @@ def _fitted_to_answers(
     return shot, own
 
 
-def _keys(source: Source, shot: Snapshot, options: Duplicates) -> list[Key]:
-    """The values of the columns within which each question is compared."""
-    return keys_of(shot.entries, options.within or (), source.main_language)
-
-
 def _about_across(source: Source, shot: Snapshot, options: Duplicates) -> list[str]:
     """A line where the default threshold counts for questions of several languages."""
     texts = [entry["question"] for entry in shot.entries]
-    languages = list_languages(texts, source.main_language)
+    languages = list_languages(texts, source.language)
     return reading.about_across(shot.detector, options.threshold, *languages.shares)
 
 
@@ -193,18 +187,16 @@ def _group_table(source: Source, options: Duplicates) -> Result:
     rows = group_rows(shot, options.keep or "central")
     note(*_about_across(source, shot, options))
     note(*_unknown_line(shot))
-    facts = _facts(shot, options)
+    facts, summary = _about_groups(shot, options)
     if facts["threshold_from"] == "groups":
         now = shot.detector.list_cut[0]
         note(
             f"These groups were made with the threshold {shot.threshold:.3f}; the model's is {now:.3f} "
             "now: --regroup makes them again."
         )
-    summary = _summary(shot, facts)
     if shot.detector.check is not None:
-        count = _count_kept_apart(shot, answers)
-        facts["kept_apart"] = count
-        summary = f"{summary}\n{_about_kept_apart(count)}"
+        facts["kept_apart"], line = _kept_apart(shot, answers)
+        summary = f"{summary}\n{line}"
     after = ""
     if facts["threshold_from"] == "default":
         after, found = _below(parts, options)
@@ -228,7 +220,7 @@ def _groups(
     """What is grouped alone, all of it together with its groups, and the answers that bind these."""
     if options.within:
         whole, answers = _list_and_answers(source, options)
-        keys = _keys(source, whole, options)
+        keys = keys_of(whole.entries, options.within, source.language)
         parts = grouped_within(whole, answers, keys, options.threshold)
         return parts, together(whole, parts), answers
     if source.questions is None:
@@ -243,14 +235,14 @@ def _groups(
     return [Part(np.arange(len(shot.entries)), shot)], shot, answers
 
 
-def _facts(shot: Snapshot, options: Duplicates) -> Facts:
-    """The threshold of the groups, where it comes from, and how many there are."""
+def _about_groups(shot: Snapshot, options: Duplicates) -> tuple[Facts, str]:
+    """The threshold of the groups, where it comes from, how many there are; and this in a sentence."""
     facts = threshold_facts(shot.detector, options.threshold)
     is_older = (shot.threshold, shot.weight) != shot.detector.list_cut
     if options.threshold is None and is_older:
         facts["threshold_from"] = "groups"
     sizes = [len(group) for group in shot.groups]
-    return facts | {
+    facts |= {
         "threshold": shot.threshold,
         "weight": shot.weight,
         "questions": len(shot.entries),
@@ -258,6 +250,14 @@ def _facts(shot: Snapshot, options: Duplicates) -> Facts:
         "questions_in_groups": sum(sizes),
         "largest": max(sizes, default=0),
     }
+    measure = f"{shot.detector.decision.measure} on average"
+    if shot.weight:
+        measure = f"cosine with local scaling of weight {shot.weight:g} on average"
+    return facts, (
+        f"{counted(facts['questions'], 'question')}, {measure} above {shot.threshold:.3f}: "
+        f"{counted(facts['groups'], 'group')} "
+        f"of {counted(facts['questions_in_groups'], 'question')}, the largest of {facts['largest']:,}."
+    )
 
 
 def _unknown_line(shot: Snapshot) -> list[str]:
@@ -275,20 +275,8 @@ def _unknown_line(shot: Snapshot) -> list[str]:
     ]
 
 
-def _summary(shot: Snapshot, facts: Facts) -> str:
-    """The groups in a sentence."""
-    measure = f"{shot.detector.decision.measure} on average"
-    if shot.weight:
-        measure = f"cosine with local scaling of weight {shot.weight:g} on average"
-    return (
-        f"{counted(facts['questions'], 'question')}, {measure} above {shot.threshold:.3f}: "
-        f"{counted(facts['groups'], 'group')} "
-        f"of {counted(facts['questions_in_groups'], 'question')}, the largest of {facts['largest']:,}."
-    )
-
-
-def _count_kept_apart(shot: Snapshot, answers: QuestionPairs | None) -> int:
-    """How many pairs the check keeps apart in groups: they share none, and nobody answered."""
+def _kept_apart(shot: Snapshot, answers: QuestionPairs | None) -> tuple[int, str]:
+    """How many pairs the check keeps apart in groups, and a line: they share none, and nobody answered."""
     pairs = shot.refused
     if pairs is None:
         grouping = Grouping.of(shot.detector, shot.threshold, shot.questions)
@@ -297,16 +285,13 @@ def _count_kept_apart(shot: Snapshot, answers: QuestionPairs | None) -> int:
     pairs = pairs[group_of[pairs[:, 0]] != group_of[pairs[:, 1]]]
     if answers is not None:
         pairs = not_answered(shot, pairs, answers)
-    return len(pairs)
-
-
-def _about_kept_apart(count: int) -> str:
-    """A line on how many pairs are kept apart."""
+    count = len(pairs)
     were = "was" if count == 1 else "were"
     line = (
         f"{counted(count, 'pair')} above the threshold {were} kept apart as near misses"
     )
-    return f"{line}; --differences lists them." if count else f"{line}."
+    more = "; --differences lists them" if count else ""
+    return count, f"{line}{more}."
 
 
 def _below(parts: Sequence[Part], options: Duplicates) -> tuple[str, Facts]:
@@ -340,16 +325,5 @@ def _below(parts: Sequence[Part], options: Duplicates) -> tuple[str, Facts]:
     lines.append(f"Pairs in the whole list, about: {about}.")
     if options.index != "-":
         same = reading.same_target(options.index, options)
-        lines += _ways_on(same)
+        lines.append(WAYS_ON.format(same=same))
     return "\n".join(lines), {"pairs_above": counts, "next_pairs": rows}
-
-
-def _ways_on(same: str) -> Sequence[str]:
-    """The commands that lead to a threshold, or need none."""
-    return (
-        "A threshold of your own takes about 30 answers, or labelled pairs:",
-        f"  siamese threshold {same} --label 30",
-        f"  siamese threshold {same} --answers labelled.csv",
-        "The most similar other questions of each, whatever the threshold:",
-        f"  siamese match {same} -k 3",
-    )

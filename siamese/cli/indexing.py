@@ -21,7 +21,7 @@ from siamese.cli.arguments import (
     positional,
     refuse_flags,
 )
-from siamese.cli.output import Facts, claim, note, note_each
+from siamese.cli.output import Facts, claim, note
 from siamese.cli.reading import opened, question_list
 from siamese.encoders import is_encoder_name
 from siamese.errors import ArgumentError
@@ -99,11 +99,10 @@ def _model_for(
 ) -> tuple[DuplicateDetector, str]:
     """The model of an index for what is compared of a list, and the name that finds it again."""
     asked = options.model or "use"
-    detector = reading.load_model(asked)
-    detector = reading.with_check_of(detector, asked, options.check)
+    detector = reading.load_model(asked, options.check)
     note(*reading.too_long(detector, compared))
-    detector = reading.for_languages(detector, compared, options.language)
     languages = list_languages(compared, options.language)
+    detector = reading.for_languages(detector, compared, languages)
     note(*reading.about_languages(detector, compared, languages, asked))
     is_name = is_encoder_name(asked)
     return detector, detector.encoder.name if is_name else asked
@@ -308,7 +307,7 @@ def serve(options: Serve) -> None:
     if reading.kind_of(path) == "index":
         refuse_flags("serve", "an index", options, path)
     with opened(path, options, options.language) as source:
-        note_each(source.notes())
+        note(*source.notes())
         serve_index(
             source.index(),
             options.host,

@@ -19,13 +19,12 @@ from siamese.cli.arguments import (
     refuse_flags,
 )
 from siamese.cli.labelled import labelled_pairs
-from siamese.cli.output import Facts, Result, aligned, note, note_each, threshold_facts
+from siamese.cli.output import Facts, Result, aligned, note, threshold_facts
 from siamese.cli.reading import (
     load_model,
     no_labels,
     opened,
     too_long,
-    with_check_of,
 )
 from siamese.errors import ArgumentError
 from siamese.evaluation.groups import group_figures
@@ -166,12 +165,12 @@ def _evaluated(options: Evaluate) -> DuplicateDetector:
         refuse_flags("evaluate", "no list", options)
     if kind == "model":
         refuse_flags("evaluate", "a model", options, path)
-        detector = with_check_of(load_model(path), path, options.check)
+        detector = load_model(path, options.check)
         note(*no_labels(detector, path, options.threshold))
         return detector
     with opened(path, options) as source:
-        note_each(source.notes())
-        note(*source.about_threshold(options.threshold))
+        note(*source.notes())
+        note(*no_labels(source.detector, source.name, options.threshold))
         return source.detector
 
 
@@ -182,8 +181,8 @@ def _on_groups(options: Evaluate, column: str) -> Result:
             f"{options.index} is a model: --groups names a column of a list or an index."
         )
     with opened(options.index, options) as source:
-        note_each(source.notes())
-        note(*source.about_threshold(options.threshold))
+        note(*source.notes())
+        note(*no_labels(source.detector, source.name, options.threshold))
         shot = source.index().grouped(options.threshold)
         truth = [key[0] for key in keys_of(shot.entries, [column])]
     figures = group_figures(group_labels(shot.groups, len(truth)), truth)
@@ -233,7 +232,7 @@ def _on_queries(options: Evaluate, queries_path: str, relevant: str) -> Result:
     if not known:
         raise ArgumentError(f"{relevant} names no query of {queries_path} by its id.")
     with opened(options.index, options) as source:
-        note_each(source.notes())
+        note(*source.notes())
         note(*too_long(source.detector, texts.values()))
         index = source.index()
         asked = {answer for name in known for answer in relevance[name]}

@@ -57,12 +57,6 @@ def note(*lines: str) -> None:
         print(harmless("\n".join(lines), LAYOUT), file=sys.stderr, flush=True)
 
 
-def note_each(lines: Iterable[str]) -> None:
-    """Prints notes as they come."""
-    for line in lines:
-        note(line)
-
-
 def claim(
     path: str | os.PathLike | None, options: CommandOptions, *, goes_on: bool = False
 ) -> None:

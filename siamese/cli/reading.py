@@ -12,13 +12,14 @@ import shlex
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from siamese.cli.arguments import (
     CheckOptions,
     ListReading,
     RowReading,
+    answers_file,
     flag_of,
     given,
     refuse_flags,
@@ -86,9 +87,13 @@ def question_list(
     path: str, read: ListReading, repeated: JsonMapping | None = None
 ) -> QuestionList:
     """The questions of a file; `repeated` is that of `read_questions`."""
-    values = asdict(read)
-    options = {name: values[name] for name in LIST_FLAGS}
-    options["repeated"] = repeated
+    options: Keywords = {
+        **row_options(read),
+        "column": read.column,
+        "id_column": read.id_column,
+        "keep_repeated": read.keep_repeated,
+        "repeated": repeated,
+    }
     try:
         return read_questions(path, **options)
     except DataError as error:
@@ -142,6 +147,8 @@ def findings(report: ReadReport | None) -> list[str]:
 
 # ---- Models ----
 
+OWN_CHECK = CheckOptions()  # no flags: a model has the near-miss check that it has
+
 
 def refuse_preset(name: str) -> None:
     """Refuses a preset's name in a model's place, with the command that trains it."""
@@ -167,15 +174,16 @@ def with_check_of(
     return detector.with_check(NearMissCheck.shipped(check.ignore))
 
 
-def load_model(name: str) -> DuplicateDetector:
-    """The model of a path or an encoder's name; a preset's name is refused."""
+def load_model(name: str, check: CheckOptions = OWN_CHECK) -> DuplicateDetector:
+    """The model of a path or an encoder's name, with the near-miss check that flags ask for."""
     refuse_preset(name)
     try:
-        return DuplicateDetector.load(name)
+        detector = DuplicateDetector.load(name)
     except CheckpointError as error:
         if os.path.isfile(name):
             raise
         raise CheckpointError(f"{error.message} `siamese train` makes one.") from None
+    return with_check_of(detector, name, check)
 
 
 def too_long(detector: DuplicateDetector, questions: Iterable[str]) -> list[str]:
@@ -212,33 +220,12 @@ TIMED = 200  # questions of a longer list whose time by `use` is taken
 MULTILINGUAL = "--model NAME, a multilingual model of sentence-transformers"
 
 
-def about_model(
-    detector: DuplicateDetector,
-    questions: Sequence[str],
-    main: str | None,
-    asked: str,
-) -> list[str]:
-    """What is to be said of a model for a list in its languages.
-
-    `main` is its main language where the owner says it, `asked` the name of the model
-    that was asked for.
-    """
-    languages = list_languages(questions, main)
-    if languages.is_english:
-        return _about_minilm(detector, questions)
-    return about_languages(detector, questions, languages, asked)
-
-
 def for_languages(
-    detector: DuplicateDetector, questions: Sequence[str], main: str | None
+    detector: DuplicateDetector, questions: Sequence[str], languages: ListLanguages
 ) -> DuplicateDetector:
-    """An encoder's model without the parts that do not know the languages of a list; others as they are.
-
-    `main` is the main language of the list where the owner says it.
-    """
+    """An encoder's model without the parts that do not know the languages of a list; others as they are."""
     if detector.threshold_from != "default" or not isinstance(detector.encoder, Joined):
         return detector
-    languages = list_languages(questions, main)
     encoder = knowing_parts(detector.encoder, questions, languages)
     if encoder is detector.encoder:
         return detector
@@ -311,7 +298,7 @@ def about_stems(index: QuestionIndex) -> list[str]:
     ]
 
 
-def _about_minilm(detector: DuplicateDetector, questions: Sequence[str]) -> list[str]:
+def about_minilm(detector: DuplicateDetector, questions: Sequence[str]) -> list[str]:
     """A line on what `minilm` would take for an English list that `use` compares."""
     if detector.encoder.name != USE or not questions:
         return []
@@ -389,32 +376,27 @@ class Source:
     name: str  # of the model
     detector: DuplicateDetector
     questions: QuestionList | None = None  # None: an index in a file
-    stored: Any = (
-        None  # the `QuestionIndex`; that of a list is made when it is asked for
-    )
-    language: str | None = None  # the main one, where it is said
+    # The `QuestionIndex`; that of a list is made when it is asked for.
+    stored: QuestionIndex | None = None
+    language: str | None = None  # the main one of the questions, where it was said
+    languages: ListLanguages | None = None  # of a list
+    answers: str | None = None  # the file of answers beside a list, if it is there
+    delimiter: str = ","  # between the cells of a list: a table goes out so
 
-    @property
-    def delimiter(self) -> str:
-        """What separates the cells of the list: a table goes out so."""
-        return "," if self.questions is None else self.questions.report.delimiter
-
-    def notes(self) -> Iterator[str]:
+    def notes(self) -> list[str]:
         """What is to be said of a list before it is compared, or of the words of an index."""
-        if self.questions is None:
-            yield from about_stems(self.index())
-            return
-        yield from about_list(self.path, self.questions)
-        if len(self.questions.ids) > MANY and self.path != "-":
-            yield "`siamese index build` keeps the vectors."
-        yield from too_long(self.detector, self.questions.compared)
-        yield from about_model(
-            self.detector, self.questions.compared, self.language, self.name
+        if self.questions is None or self.languages is None:
+            return about_stems(self.index())
+        compared = self.questions.compared
+        lines = about_list(self.path, self.questions)
+        if len(compared) > MANY and self.path != "-":
+            lines.append("`siamese index build` keeps the vectors.")
+        lines += too_long(self.detector, compared)
+        if self.languages.is_english:
+            return lines + about_minilm(self.detector, compared)
+        return lines + about_languages(
+            self.detector, compared, self.languages, self.name
         )
-
-    def about_threshold(self, given: float | None) -> list[str]:
-        """A line where no threshold is given, and no labels stand behind that of the model."""
-        return no_labels(self.detector, self.name, given)
 
     def index(self) -> QuestionIndex:
         """The `QuestionIndex`; that of a list is in memory, and its questions are encoded now."""
@@ -423,13 +405,6 @@ class Source:
                 self.detector, self.questions, language=self.language
             )
         return self.stored
-
-    @property
-    def main_language(self) -> str | None:
-        """The main language of the questions, where it was said."""
-        if self.questions is None:
-            return self.index().facts.reading.get("language")
-        return self.language
 
 
 class Compared(Protocol):
@@ -456,16 +431,26 @@ def opened(
 
     `language` is the main one of a list where it is said.
     """
-    model = options.model
-    if kind_of_target(path) == "questions":
-        name = model or "use"
-        detector = with_check_of(load_model(name), name, options.check)
-        questions = question_list(path, options.read)
-        detector = for_languages(detector, questions.compared, language)
-        yield Source(path, model or path, detector, questions, language=language)
+    name = options.model or path
+    if kind_of_target(path) != "questions":
+        with open_index(path, options.model, options.check) as index:
+            main = index.facts.reading.get("language")
+            yield Source(path, name, index.detector, stored=index, language=main)
         return
-    with open_index(path, model, options.check) as index:
-        yield Source(path, model or path, index.detector, stored=index)
+    detector = load_model(options.model or "use", options.check)
+    questions = question_list(path, options.read)
+    languages = list_languages(questions.compared, language)
+    beside = answers_file(path)
+    yield Source(
+        path,
+        name,
+        for_languages(detector, questions.compared, languages),
+        questions,
+        language=language,
+        languages=languages,
+        answers=beside if os.path.isfile(beside) else None,
+        delimiter=questions.report.delimiter,
+    )
 
 
 def open_index(

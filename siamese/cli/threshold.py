@@ -21,7 +21,7 @@ from siamese.cli.arguments import (
 )
 from siamese.cli.asking import ask_pairs
 from siamese.cli.labelled import labelled_pairs
-from siamese.cli.output import Facts, Result, claim, note, note_each
+from siamese.cli.output import Facts, Result, claim, note
 from siamese.cli.reading import opened, too_long
 from siamese.encoders import is_encoder_name
 from siamese.errors import ArgumentError, DataError
@@ -162,7 +162,7 @@ def _of_list(options: Threshold) -> Result:
     path = options.answers or shared.answers_file(options.index)
     is_beside = path == shared.answers_file(options.index)
     with opened(options.index, options) as source:
-        note_each(source.notes())
+        note(*source.notes())
         index = source.index()
         detector = source.detector
         facts = _first_facts(path, detector, options.output)
@@ -201,8 +201,7 @@ def _of_model(options: Threshold) -> Result:
     """Fits the threshold of a model to labelled pairs; an encoder becomes a model."""
     target = options.index
     refuse_flags("threshold", "a model", options, target)
-    detector = reading.load_model(target)
-    detector = reading.with_check_of(detector, target, options.check)
+    detector = reading.load_model(target, options.check)
     output = options.output
     if not output and not is_encoder_name(target):
         output = target
