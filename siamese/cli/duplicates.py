@@ -63,7 +63,7 @@ from siamese.text.values import json_value
 WIDTH = 70  # characters of a question that are shown
 SHOWN = 10  # pairs outside the groups that are printed; --json has more
 MOST_BELOW = 50  # pairs outside the groups of all parts
-NAMED = 3  # questions without a known word that a note names
+MOST_NAMED = 3  # questions without a known word that a note names
 KEEP_HELP = "the question to keep: central, first, longest, COLUMN=min or COLUMN=max [default: central]"
 # The commands that lead to a threshold, or need none.
 WAYS_ON = """\
@@ -267,8 +267,10 @@ def _unknown_line(shot: Snapshot) -> list[str]:
     unknown = [entry for entry, alone in zip(shot.entries, are_unknown) if alone]
     if not unknown:
         return []
-    names = [f"{entry['id']} ({entry['question']:.40})" for entry in unknown[:NAMED]]
-    more = ", ..." if len(unknown) > NAMED else ""
+    names = [
+        f"{entry['id']} ({entry['question']:.40})" for entry in unknown[:MOST_NAMED]
+    ]
+    more = ", ..." if len(unknown) > MOST_NAMED else ""
     return [
         f"{counted(len(unknown), 'question')} without any word that the model knows, in no group: "
         f"{', '.join(names)}{more}"

@@ -352,7 +352,7 @@ def kind_of_target(path: str) -> str:
     return kind_of(path)
 
 
-def same_target(path: str, options: Compared) -> str:
+def same_target(path: str, options: TargetOptions) -> str:
     """An index or a list with its flags, as the next command names it again."""
     flags: Keywords = {"model": options.model} if options.model else {}
     flags |= given(options.check)
@@ -407,7 +407,7 @@ class Source:
         return self.stored
 
 
-class Compared(Protocol):
+class TargetOptions(Protocol):
     """The options of a command that compares the questions of a list or an index."""
 
     @property
@@ -425,7 +425,7 @@ class Compared(Protocol):
 
 @contextlib.contextmanager
 def opened(
-    path: str, options: Compared, language: str | None = None
+    path: str, options: TargetOptions, language: str | None = None
 ) -> Iterator[Source]:
     """The index at a path, or a list of questions with its model, until the end of the block.
 

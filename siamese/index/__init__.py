@@ -297,12 +297,9 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
         They are the same array until a question changes.
         """
 
+    @abstractmethod
     def snapshot(self) -> Snapshot:
         """The questions, vectors and model of one moment, without groups."""
-        return self._snapshot()
-
-    @abstractmethod
-    def _snapshot(self) -> Snapshot: ...
 
     # ---- Groups and answers ----
 

@@ -359,12 +359,12 @@ class IndexFile:
         if exists and not os.path.isfile(path):
             raise CheckpointError(f"{path}: {NO_INDEX}")
         with self._explained():
-            for attempt in attempts():
+            for is_last in attempts():
                 try:
                     self._open(create)
                     break
                 except (Unsteady, _GoneError):
-                    if attempt.last:
+                    if is_last:
                         raise
 
     def __del__(self) -> None:
@@ -492,10 +492,10 @@ class IndexFile:
         has_changes = size_of(f"{self._place}-wal")
         if create and not (has_changes and schema_of(self._reader) == schema()):
             return  # What it holds is replaced.
-        for attempt in attempts(5):
+        for is_last in attempts(5):
             if self._belongs():
                 break
-            if attempt.last:
+            if is_last:
                 raise self._exchanged()
 
     def _connected(self, place: str) -> sqlite3.Connection:
@@ -591,9 +591,11 @@ class IndexFile:
         )
 
     def _renew(self) -> None:
-        """Opens the file again where another one is at the path; CheckpointError where that fails."""
+        """Opens the file again where another is there; CheckpointError: that fails, or it was closed."""
+        if self._closed:
+            raise CheckpointError(f"{self.path} was closed. Open it again.")
         is_made = self._reader is not None or self._writer is None
-        if self._closed or not is_made or self._is_known():
+        if not is_made or self._is_known():
             return
         for _ in attempts(3):  # A change may come between two looks.
             with self.lock:
@@ -602,7 +604,7 @@ class IndexFile:
                 if self._marks is None or self._alone or self._is_elsewhere():
                     break
         with self.change_lock, self.lock:
-            for attempt in attempts():
+            for is_last in attempts():
                 if self._is_known(look=True):
                     return
                 try:
@@ -611,7 +613,7 @@ class IndexFile:
                     return self._open()
                 except (CheckpointError, sqlite3.DatabaseError) as error:
                     is_steady = not isinstance(error, Unsteady) and not self._is_fresh()
-                    if attempt.last or is_steady:
+                    if is_last or is_steady:
                         raise
 
     def _is_known(self, look: bool = False) -> bool:
@@ -716,10 +718,6 @@ class IndexFile:
             )
             raise CheckpointError(f"{self.path}: {why.format(what)}") from error
 
-    def _check_open(self) -> None:
-        if self._closed:
-            raise CheckpointError(f"{self.path} was closed. Open it again.")
-
     @contextmanager
     def transaction(self, change: bool = False) -> Iterator[sqlite3.Connection]:
         """A transaction that sees one moment; a change is made at its end, or not at all.
@@ -731,7 +729,6 @@ class IndexFile:
             self.change_lock if change else contextlib.nullcontext(),
             self._explained(),
         ):
-            self._check_open()
             self._renew()
             with self._changing() if change else self._reading() as db:
                 yield db
@@ -739,9 +736,8 @@ class IndexFile:
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
         with self.lock:
-            self._check_open()
             reader = self._reader
-            if reader is None:  # Another thread could not open it again.
+            if reader is None:  # Another thread closed it, or could not open it again.
                 raise self._gone()
             try:
                 begin_reading(reader)
@@ -772,7 +768,6 @@ class IndexFile:
     @contextmanager
     def _changing(self) -> Iterator[sqlite3.Connection]:
         def begin() -> None:
-            self._check_open()
             self._renew()  # The file may have been exchanged while this waited.
             if self.read_only:
                 raise CheckpointError(
@@ -840,7 +835,13 @@ class IndexFile:
         with self.change_lock, self._explained():
             try:
                 with self._begun() as db:
-                    self._remove_shared_memory()
+                    # A live process may hold the -shm of a removed index. It lies
+                    # beside a file without a byte, to which nobody else can write
+                    # now. SQLite itself removes such a -wal, and would take that
+                    # -shm for the new file's.
+                    if not size_of(self._place):
+                        with contextlib.suppress(OSError):
+                            os.unlink(f"{self._place}-shm")
                     self._make_tables(db, overwrite)
                     yield db
             except BaseException:
@@ -856,26 +857,16 @@ class IndexFile:
     def _begun(self) -> Iterator[sqlite3.Connection]:
         """A change of a new file, which is made again if the process that had made it removed it."""
         with contextlib.ExitStack() as stack:
-            for attempt in attempts():
+            for is_last in attempts():
                 try:
                     db = stack.enter_context(self._changing())
                     break
                 except _GoneError:
-                    if attempt.last:
+                    if is_last:
                         raise
                     self._abandon()
                     self._open(create=True)
             yield db
-
-    def _remove_shared_memory(self) -> None:
-        """Removes the -shm of a removed index, which a live process may hold.
-
-        It lies beside a file without a byte, to which nobody else can write now. SQLite
-        itself removes such a -wal, and would take that -shm for the new file's.
-        """
-        if not size_of(self._place):
-            with contextlib.suppress(OSError):
-                os.unlink(f"{self._place}-shm")
 
     def _check_empty_file(self) -> None:
         if self._empty_file is not None and inode(self._place) != self._empty_file:
@@ -935,19 +926,12 @@ def quoted(name: str) -> str:
 # ---- Waiting ----
 
 
-class Attempt(NamedTuple):
-    """One of some attempts."""
-
-    number: int  # from 0
-    last: bool
-
-
-def attempts(count: int = 20, pause: float = 0.05) -> Iterator[Attempt]:
-    """Attempts with a pause between them."""
+def attempts(count: int = 20, pause: float = 0.05) -> Iterator[bool]:
+    """Attempts with a pause between them; each says whether it is the last one."""
     for number in range(count):
         if number:
             time.sleep(pause)
-        yield Attempt(number, number == count - 1)
+        yield number == count - 1
 
 
 def begin_reading(db: sqlite3.Connection) -> None:

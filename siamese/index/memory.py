@@ -300,7 +300,8 @@ class ListIndex(QuestionIndex):
         """`QuestionIndex.vectors`."""
         return self._now.vectors
 
-    def _snapshot(self) -> Snapshot:
+    def snapshot(self) -> Snapshot:
+        """`QuestionIndex.snapshot`."""
         return replace(self._now, labels=None, grouping=None).snapshot()
 
     # ---- Groups and answers ----

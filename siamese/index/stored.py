@@ -70,11 +70,11 @@ def steady(method: Callable[Given, Result]) -> Callable[Given, Result]:
 
     @functools.wraps(method)
     def repeated(*args: Given.args, **options: Given.kwargs) -> Result:
-        for attempt in attempts():
+        for is_last in attempts():
             try:
                 return method(*args, **options)
             except Unsteady:
-                if attempt.last:
+                if is_last:
                     raise
         raise AssertionError  # The last attempt returns or raises.
 
@@ -235,7 +235,8 @@ class FileIndex(QuestionIndex):
             return view.state.vectors
 
     @steady
-    def _snapshot(self) -> Snapshot:
+    def snapshot(self) -> Snapshot:
+        """`QuestionIndex.snapshot`."""
         with self._moment() as (db, view):
             return stored_groups.snapshot(db, view.state, view.detector)
 

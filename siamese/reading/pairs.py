@@ -192,7 +192,7 @@ def read_pairs(
     Example:
       >>> table = {"question1": ["Why?", "A?"], "question2": ["", "B?"], "is_duplicate": [0, 1]}
       >>> pairs = read_pairs(table)
-      >>> pairs.question1, pairs.report.count("empty")
+      >>> pairs.question1, pairs.report.counts["empty"]
       (['A?'], 1)
     """
     specs = _column_specs(columns)[: 3 if labels else 2]

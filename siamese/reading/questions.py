@@ -112,7 +112,7 @@ def read_questions(
     Example:
       >>> table = {"id": [7, 8, 9], "question": ["How far?", "", "Who?"], "by": ["me", "", "you"]}
       >>> result = read_questions(table)
-      >>> result.questions, result.ids, result.columns, result.report.count("empty")
+      >>> result.questions, result.ids, result.columns, result.report.counts["empty"]
       (['How far?', 'Who?'], ['7', '9'], [{'by': 'me'}, {'by': 'you'}], 1)
     """
     column = None if column is None else str(column)

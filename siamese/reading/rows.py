@@ -121,14 +121,11 @@ class ReadReport:
             )
         self.add("bad", [line])
 
-    def count(self, kind: str) -> int:
-        """How often `kind` occurred."""
-        return self.counts[kind]
-
     @property
     def left_out(self) -> int:
         """The data rows that became no pair (or question)."""
-        return sum(map(self.count, ("bad", "empty", "wordless", "linkless")))
+        kinds = ("bad", "empty", "wordless", "linkless")
+        return sum(self.counts[kind] for kind in kinds)
 
     def __str__(self) -> str:
         head = (

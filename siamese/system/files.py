@@ -130,20 +130,10 @@ def _linked(temporary: Path, target: Path, path: os.PathLike | str) -> bool:
 @contextmanager
 def _locked(path: Path) -> Iterator[BinaryIO]:
     """An empty file to write, locked until the block ends."""
-    file = _opened(path)
-    try:
-        yield file
-    finally:
-        # What was buffered may not fit the disk; it is discarded.
-        with suppress(OSError):
-            file.close()
-
-
-def _opened(path: Path) -> BinaryIO:
-    """An empty file to write, locked until it is closed."""
     import filelock  # Not at the top: it takes 50 ms, and readers lock nothing.
 
-    while True:
+    is_ours = False
+    while not is_ours:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
         file = open(descriptor, "r+b")  # noqa: SIM115
         with suppress(OSError):  # a file system without locks
@@ -151,11 +141,18 @@ def _opened(path: Path) -> BinaryIO:
         with suppress(FileNotFoundError):
             status = os.fstat(descriptor)
             if os.path.samestat(status, os.stat(path)):
-                if status.st_nlink == 1:
-                    file.truncate()
-                    return file
-                os.unlink(path)  # A writer was killed when its file had both names.
-        file.close()  # The writer before has renamed it.
+                is_ours = status.st_nlink == 1
+                if not is_ours:
+                    os.unlink(path)  # A writer was killed when its file had both names.
+        if not is_ours:
+            file.close()  # The writer before has renamed it.
+    try:
+        file.truncate()
+        yield file
+    finally:
+        # What was buffered may not fit the disk; it is discarded.
+        with suppress(OSError):
+            file.close()
 
 
 def write_text_atomically(
@@ -176,7 +173,7 @@ def lock_run(directory: str | os.PathLike) -> Iterator[None]:
 
     CheckpointError where another process holds it, or the directory cannot be written.
     """
-    import filelock  # Not at the top, as in `_opened`.
+    import filelock  # Not at the top, as in `_locked`.
 
     path = Path(os.path.realpath(directory), ".lock")
 

@@ -15,7 +15,7 @@ LEAST_TEXTS = 30  # A shorter list has no repeated lines.
 LEAST_TIMES = 5  # More texts than this have it.
 MOST = 0.5  # A tag of so many of the texts is repeated however short the list,
 FEW_TEXTS = 5  # of at least so many texts.
-NAMED = 0.2  # A word and a colon before so many titles says what all of them are.
+NAMED_SHARE = 0.2  # A word and a colon before so many titles says what all of them are.
 SHOWN = 40  # characters of a line in a note
 MOST_TAGS = 6  # before or after one title
 LONGEST_TAG = 60  # characters
@@ -142,7 +142,7 @@ def _is_repeated_tag(key: str, count: int, size: int) -> bool:
     if count >= FEW_TEXTS and count > MOST * size:
         return True
     # A bare word, "Printer: ...", may say what the question is about.
-    share = SHARE if key[0] in "[({<" or "0" in key else NAMED
+    share = SHARE if key[0] in "[({<" or "0" in key else NAMED_SHARE
     return size >= LEAST_TEXTS and count > LEAST_TIMES and count > share * size
 
 

@@ -73,7 +73,7 @@ def test_the_same_header_and_its_words_in_cells_are_read(tmp_path, kind):
     path.write_bytes((first + second).encode())
     result = read_questions(path, column="word" if kind == "a glossary" else None)
     assert len(result.questions) == count
-    assert result.report.count("header") == ("the same" in kind)
+    assert result.report.counts["header"] == ("the same" in kind)
 
 
 def test_a_sheet_of_two_tables_is_refused(tmp_path):

@@ -32,13 +32,13 @@ def test_a_column_of_links_is_found(name):
         ("what is this", "how old"),
     ]
     assert pairs.is_duplicate.all()
-    assert pairs.report.count("linkless") == 3
+    assert pairs.report.counts["linkless"] == 3
     assert "3 rows without a link" in str(pairs.report)
 
 
 def test_columns_that_are_named_may_have_empty_links():
     pairs = read_pairs(TABLE, texts=texts(TABLE), columns="id,duplicate_of")
-    assert len(pairs) == 2 and pairs.report.count("linkless") == 3
+    assert len(pairs) == 2 and pairs.report.counts["linkless"] == 3
 
 
 def test_a_link_to_a_question_that_is_not_there_is_refused():

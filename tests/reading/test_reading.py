@@ -172,7 +172,7 @@ def test_this_file_gives_these_pairs(tmp_path, kind):
     assert triples(pairs) == expected
     assert pairs.report.findings == findings
     assert pairs.report.rows == len(expected) + sum(
-        pairs.report.count(k) for k in ("bad", "empty")
+        pairs.report.counts[k] for k in ("bad", "empty")
     )
 
 
@@ -487,9 +487,10 @@ def test_skipping_loses_no_line_of_a_damaged_file(tmp_path, pieces):
     text = HEAD + good + "".join(f"{piece}\n" for piece in pieces) + 'x"\n' + good
     pairs = read_pairs(file_of(tmp_path, text), bad_rows="skip")
     assert pairs.question1[:3] == pairs.question1[-3:] == ["q0", "q1", "q2"]
-    assert pairs.report.rows == len(pairs) + pairs.report.count(
-        "bad"
-    ) + pairs.report.count("empty")
+    assert (
+        pairs.report.rows
+        == len(pairs) + pairs.report.counts["bad"] + pairs.report.counts["empty"]
+    )
 
 
 def peak_memory(function, *arguments):
@@ -517,7 +518,7 @@ def test_a_small_file_that_unpacks_to_much_takes_little_memory(tmp_path, name):
     result, memory = peak_memory(read_questions, str(path))
     assert (result.questions[0], result.questions[-1]) == ("Is it far?", "Who?")
     assert result.report.rows == times * unit.count("\n") + 2
-    assert len(result.questions) + result.report.count("empty") == result.report.rows
+    assert len(result.questions) + result.report.counts["empty"] == result.report.rows
     assert result.rows[-1] == result.report.rows - 1
     assert memory < most * times + 1_000_000
 
@@ -529,7 +530,7 @@ def test_blank_lines_between_questions_are_counted_and_between_ids_mean_nothing(
     result = read_questions(str(tmp_path / "list"))
     assert (result.questions, result.ids) == (["Is it far?", "Who?"], ["1", "4"])
     assert result.report.findings == {"empty": [1, 3, 4, 6]}
-    assert result.report.count("empty") == result.report.left_out == 4
+    assert result.report.counts["empty"] == result.report.left_out == 4
     (tmp_path / "ids").write_text("7\n\n9\n\n")
     ids, report = read_ids(str(tmp_path / "ids"))
     assert ids == ["7", "9"] and not report.findings and not report.left_out
