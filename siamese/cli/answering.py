@@ -18,7 +18,6 @@ from siamese.cli.arguments import (
     ListReading,
     PairReading,
     TableOptions,
-    command,
     flag,
     option,
     positional,
@@ -82,7 +81,6 @@ class Predict(CommandOptions):
     table: TableOptions
 
 
-@command(Predict)
 def predict(options: Predict) -> Result:
     """Answer whether two questions, or many pairs, are duplicates.
 
@@ -205,7 +203,6 @@ class Search(CommandOptions):
     read: ListReading
 
 
-@command(Search)
 def search(options: Search) -> Result:
     """Find the questions of an index or a list that are similar to a new one.
 
@@ -370,7 +367,6 @@ class Matches:
     delimiter: str = ","
 
 
-@command(Match)
 def match(options: Match) -> Result:
     """Find for each question the most similar others of its list, or those of another one, as CSV.
 

@@ -1,15 +1,17 @@
 """How a command declares its options, and the options that several commands share.
 
-A command's options are a frozen dataclass, whose fields say in their types how argparse
-reads them. A field of another such dataclass stands for all of its fields. A flag that
-has no effect on what a command is given is an error: `WITHOUT_EFFECT` says which, and why.
+A command is a function of its options, which `COMMANDS` of `siamese.cli.main` names.
+The first line of its docstring is the help, the rest are examples. Its options are a
+frozen dataclass, whose fields say in their types how argparse reads them. A field of
+another such dataclass stands for all of its fields. A flag that has no effect on what a
+command is given is an error: `WITHOUT_EFFECT` says which, and why.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from types import NoneType
 from typing import (
@@ -65,20 +67,6 @@ def flag(help: str, *, one_of: OneOf | None = None) -> Argument:
 def flag_of(name: str) -> str:
     """The flag of a field, such as --bad-rows of bad_rows."""
     return f"--{name.replace('_', '-')}"
-
-
-def command(options: type) -> Callable:
-    """Declares a function of such options as a command.
-
-    The first line of its docstring is the help, the rest are examples; `index_build` is
-    the command `siamese index build`.
-    """
-
-    def declare(function: Callable) -> Callable:
-        setattr(function, "options", options)  # noqa: B010
-        return function
-
-    return declare
 
 
 def add_arguments(parser: argparse.ArgumentParser, options: type) -> None:

@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from typing import Annotated
 
-from siamese.cli.arguments import CommandOptions, command, option, positional
+from siamese.cli.arguments import CommandOptions, option, positional
 from siamese.cli.output import Facts, Result, note
 from siamese.errors import ArgumentError
 from siamese.system.arguments import counted
@@ -46,7 +46,6 @@ class Grade(CommandOptions):
     ] = 4
 
 
-@command(Grade)
 def grade(options: Grade) -> Result:
     """Run students' notebooks and check their functions.
 
@@ -76,7 +75,6 @@ def grade(options: Grade) -> Result:
 # ---- doctor ----
 
 
-@command(CommandOptions)
 def doctor(options: CommandOptions) -> Facts:
     """Print versions, devices, what is mended in Trax and why, what is missing.
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from siamese.cli.arguments import CommandOptions, command, option
+from siamese.cli.arguments import CommandOptions, option
 from siamese.cli.output import Facts, Result, aligned, note
 from siamese.corpus import (
     HANDWRITTEN,
@@ -56,7 +56,6 @@ class Demo(CommandOptions):
     ] = 80
 
 
-@command(Demo)
 def demo(options: Demo) -> Result:
     """Train the assignment in Trax, then find duplicates in questions written by hand.
 

@@ -18,7 +18,6 @@ from siamese.cli.arguments import (
     ListReading,
     OneOf,
     TableOptions,
-    command,
     flag,
     option,
     refuse_flags,
@@ -103,7 +102,6 @@ class Duplicates(CommandOptions):
     table: TableOptions
 
 
-@command(Duplicates)
 def duplicates(options: Duplicates) -> Result:
     """Find the groups of duplicates in an index or a list of questions, as CSV.
 

@@ -15,7 +15,6 @@ from siamese.cli.arguments import (
     CommandOptions,
     ListReading,
     OneOf,
-    command,
     flag,
     option,
     positional,
@@ -52,7 +51,6 @@ class IndexBuild(CommandOptions):
     read: ListReading
 
 
-@command(IndexBuild)
 def index_build(options: IndexBuild) -> Facts:
     """Encode a list of questions, to search it and to find duplicates in it.
 
@@ -130,7 +128,6 @@ class IndexAdd(CommandOptions):
     model: shared.Model = None
 
 
-@command(IndexAdd)
 def index_add(options: IndexAdd) -> Facts:
     """Add a list of questions to an index; stored questions are skipped, changed ones replaced.
 
@@ -206,7 +203,6 @@ class IndexRemove(CommandOptions):
     model: shared.Model = None
 
 
-@command(IndexRemove)
 def index_remove(options: IndexRemove) -> Facts:
     """Remove questions from an index by their ids.
 
@@ -237,7 +233,6 @@ class IndexExport(CommandOptions):
     model: shared.Model = None
 
 
-@command(IndexExport)
 def index_export(options: IndexExport) -> Facts:
     """Write an index as a Parquet file, for engines beyond one machine.
 
@@ -289,7 +284,6 @@ class Serve(CommandOptions):
     read: ListReading
 
 
-@command(Serve)
 def serve(options: Serve) -> None:
     """Serve a page and a JSON API that search an index and change it.
 

@@ -13,7 +13,6 @@ from siamese.cli.arguments import (
     LinkReading,
     OneOf,
     PairReading,
-    command,
     option,
     positional,
     refuse_flags,
@@ -48,7 +47,6 @@ class Data(CommandOptions):
     read: PairReading
 
 
-@command(Data)
 def data(options: Data) -> Facts:
     """Describe a file of labelled pairs: clusters of duplicates, conflicts (pairs labelled apart in one).
 
@@ -112,7 +110,6 @@ class Evaluate(CommandOptions):
     read: LinkReading
 
 
-@command(Evaluate)
 def evaluate(options: Evaluate) -> Result:
     """Measure a model on labelled pairs, a search on queries with known answers, or groups on true ones.
 

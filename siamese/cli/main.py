@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, get_type_hints
 
 from siamese import __version__
 from siamese.cli import (
@@ -36,25 +36,25 @@ if TYPE_CHECKING:
     from siamese.cli.arguments import CommandOptions
 
 # In the order of the help.
-COMMANDS = (
-    demo.demo,
-    training.train,
-    labels.evaluate,
-    answering.predict,
-    indexing.index_build,
-    indexing.index_add,
-    indexing.index_remove,
-    indexing.index_export,
-    answering.search,
-    duplicates.duplicates,
-    answering.match,
-    threshold.threshold,
-    indexing.serve,
-    labels.data,
-    training.import_weights,
-    course.grade,
-    course.doctor,
-)
+COMMANDS: dict[str, Callable] = {
+    "demo": demo.demo,
+    "train": training.train,
+    "evaluate": labels.evaluate,
+    "predict": answering.predict,
+    "index build": indexing.index_build,
+    "index add": indexing.index_add,
+    "index remove": indexing.index_remove,
+    "index export": indexing.index_export,
+    "search": answering.search,
+    "duplicates": duplicates.duplicates,
+    "match": answering.match,
+    "threshold": threshold.threshold,
+    "serve": indexing.serve,
+    "data": labels.data,
+    "import-weights": training.import_weights,
+    "grade": course.grade,
+    "doctor": course.doctor,
+}
 # What a command needs beside the tool's own packages.
 PACKAGES = {"serve": '".[serve]"', "grade": "ipykernel nbclient nbformat"}
 NO_MEMORY = "The memory does not suffice for so much. Take a part of the list."
@@ -63,9 +63,8 @@ NO_MEMORY = "The memory does not suffice for so much. Take a part of the list."
 class Call(NamedTuple):
     """A command line, read."""
 
-    command: str  # the name, such as 'index build'
-    function: Callable
-    options: CommandOptions  # of the function
+    command: str  # one of `COMMANDS`
+    options: CommandOptions  # of its function
     words: list[str]  # as they were given
 
 
@@ -83,10 +82,9 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
     about = "build, change or export an index of questions"
     index = commands.add_parser("index", help=about, description=about, **look)
     parts = index.add_subparsers(metavar="PART", required=True)
-    for function in COMMANDS:
+    for name, function in COMMANDS.items():
         first, _, examples = (inspect.getdoc(function) or "").partition("\n\n")
         lines = [f"\n  {line}" for line in examples.splitlines()]
-        name = command_name(function)
         siblings = commands
         pages = [parser]
         if name.startswith("index "):
@@ -98,15 +96,12 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
         added.epilog = "".join([added.epilog or "", *lines])
         for page in pages:
             page.epilog = f"{page.epilog}{lines[0]}"
-        added.set_defaults(function=function, usage=added.format_usage)
+        added.set_defaults(command=name, usage=added.format_usage)
         if words is None or list(words[: name.count(" ") + 1]) == name.split():
-            add_arguments(added, function.options)
+            options = get_type_hints(function)["options"]
+            add_arguments(added, options)
+            added.set_defaults(options_class=options)
     return parser
-
-
-def command_name(function: Callable) -> str:
-    """The name of a command, such as 'index build'."""
-    return function.__name__.replace("_", "-").replace("index-", "index ")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -158,19 +153,18 @@ def parsed(arguments: list[str]) -> Call:
     parser = build_parser(arguments)
     _check_command(parser, arguments)
     values, unknown = parser.parse_known_args(arguments)
-    command = command_name(values.function)
     if unknown:
         flags = sorted(set(re.findall(r"--[\w-]+", values.usage())))
         near = get_close_matches(unknown[0].partition("=")[0], flags, n=2)
-        all_of_them = f"siamese {command} --help"
+        all_of_them = f"siamese {values.command} --help"
         parser.exit(2, _no_such("argument", unknown[0], near, all_of_them))
-    options = filled(values.function.options, vars(values))
-    return Call(command, values.function, options, arguments)
+    options = filled(values.options_class, vars(values))
+    return Call(values.command, options, arguments)
 
 
 def _check_command(parser: argparse.ArgumentParser, arguments: list[str]) -> None:
     """Ends the program where the first words are no command."""
-    words = [command_name(function).split() for function in COMMANDS]
+    words = [name.split() for name in COMMANDS]
     given = arguments[:1]
     known = {name[0] for name in words}
     if given == ["index"] and len(arguments) > 1:
@@ -196,7 +190,7 @@ def _run(call: Call) -> Facts | Result | None:
     """The result of a command; a package that it lacks is named."""
     try:
         with keeping_compiled_programs():
-            return call.function(call.options)
+            return COMMANDS[call.command](call.options)
     except ModuleNotFoundError as error:
         explain_missing_trax(error)
         packages = PACKAGES.get(call.command, error.name)

@@ -15,7 +15,6 @@ from siamese.cli.arguments import (
     CheckOptions,
     CommandOptions,
     LinkReading,
-    command,
     option,
     refuse_flags,
 )
@@ -95,7 +94,6 @@ class Labels:
         return 0 < duplicates < min(ENOUGH, len(self.pairs))
 
 
-@command(Threshold)
 def threshold(options: Threshold) -> Result:
     """Fit the threshold of a model or an index to a few labels of your own.
 

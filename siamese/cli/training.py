@@ -14,7 +14,6 @@ from siamese.cli import arguments as shared
 from siamese.cli.arguments import (
     CommandOptions,
     LinkReading,
-    command,
     flag,
     flag_of,
     given,
@@ -172,7 +171,6 @@ class Plan:
     start: DuplicateDetector | None  # with a head to go on from
 
 
-@command(Train)
 def train(options: Train) -> Result:
     """Train on labelled pairs; by default a head on the vectors of an encoder, in seconds to a minute.
 
@@ -444,7 +442,6 @@ class ImportWeights(CommandOptions):
     overwrite: shared.Overwrite = False
 
 
-@command(ImportWeights)
 def import_weights(options: ImportWeights) -> Facts:
     """Make a saved model of the course's model.pkl.gz.
 
