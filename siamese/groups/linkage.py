@@ -9,12 +9,13 @@ threshold are enough, and the n x n matrix is never in memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import product
 
 import numpy as np
 
-from siamese.nn.nearest import EQUAL, TEXT_PAIRS, in_blocks
+from siamese.encoders.protocol import runs
+from siamese.nn.nearest import EQUAL, PAIRS, TEXT_PAIRS, in_blocks
 
 # of a block of similarities: 8 MiB; BLAS is quickest on tall ones
 ROWS = 4096
@@ -113,9 +114,16 @@ class _BestPairs:
             self.least = float(all_cosines[best].min())
 
     def all(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Rows int64 [m], rows int64 [m] and cosines float32 [m]."""
-        i, j, cosines = map(np.concatenate, zip(*self._found))
-        return i.astype(np.int64), j.astype(np.int64), np.minimum(cosines, 1)
+        """Rows int64 [m], rows int64 [m] and cosines float32 [m]; it keeps none of them."""
+        i, j, cosines = zip(*self._found)
+        self._found.clear()
+        all_cosines = np.concatenate(cosines)
+        np.minimum(all_cosines, 1, out=all_cosines)
+        return (
+            np.concatenate(i, dtype=np.int64),
+            np.concatenate(j, dtype=np.int64),
+            all_cosines,
+        )
 
 
 def upper_bounds(vectors: np.ndarray, threshold: float) -> np.ndarray | None:
@@ -143,8 +151,11 @@ def upper_bounds(vectors: np.ndarray, threshold: float) -> np.ndarray | None:
     for width in (d // 8, 3 * d // 16, d // 4, d // 2):
         short = shortened(some, width)
         if np.mean(short @ short.T > threshold - ROUNDING) < MOST_LEFT + 1 / SAMPLE:
-            blocks = (vectors[start : start + ROWS] for start in range(0, n, ROWS))
-            return np.concatenate([shortened(rows, width) for rows in blocks])
+            bounds = np.empty((n, width), np.float32)
+            for start in range(0, n, ROWS):
+                part = slice(start, start + ROWS)
+                bounds[part] = shortened(vectors[part], width)
+            return bounds
     return None
 
 
@@ -209,6 +220,73 @@ def average_linkage(
     return groups.labels
 
 
+class _Sums:
+    """The sums of groups' vectors; only that of a group of several has memory of its own."""
+
+    def __init__(self, vectors: np.ndarray, first: np.ndarray):
+        self.vectors = vectors  # float32 [n, d], those of the questions
+        self._first = first  # int64 [groups], a question of each
+        # Where the sum of each group of several stands, int64 [groups]; -1 of others.
+        self._places = np.full(len(first), -1)
+        # For each at least two questions come together. What is not written to is not
+        # in memory yet.
+        self._sums = np.empty((len(vectors) // 2, vectors.shape[1]), np.float32)
+        self._count = 0  # of the sums
+
+    def __len__(self) -> int:
+        return len(self._first)
+
+    def of(self, groups: np.ndarray) -> np.ndarray:
+        """The sums of some groups, float32 [m, d]."""
+        places = self._places[groups]
+        are_several = places >= 0
+        sums = self.vectors[self._first[groups]]
+        sums[are_several] = self._sums[places[are_several]]
+        return sums
+
+    @property
+    def are_vectors(self) -> bool:
+        """Whether they are the questions' vectors in their order."""
+        return not self._count and np.array_equal(
+            self._first, np.arange(len(self.vectors))
+        )
+
+    def add(self, groups: np.ndarray, rows: np.ndarray) -> None:
+        """Adds the vectors of questions, each to a group of one or more."""
+        several = np.unique(groups)
+        self._places[several] = self._new_places(len(several))
+        for part in _parts(several):
+            some = several[part]
+            self._sums[self._places[some]] = self.vectors[self._first[some]]
+        for part in _parts(rows):
+            places = self._places[groups[part]]
+            np.add.at(self._sums, places, self.vectors[rows[part]])
+
+    def join(self, a: np.ndarray, b: np.ndarray) -> None:
+        """Adds the sums of groups `b` to those of groups `a`, each group standing there once."""
+        places = np.where(self._places[a] >= 0, self._places[a], self._places[b])
+        has_none = places < 0
+        places[has_none] = self._new_places(int(has_none.sum()))
+        for part in _parts(a):
+            self._sums[places[part]] = self.of(a[part]) + self.of(b[part])
+        self._places[a] = places
+
+    def _new_places(self, count: int) -> np.ndarray:
+        places = np.arange(self._count, self._count + count)
+        self._count += count
+        return places
+
+    def keep(self, groups: np.ndarray) -> None:
+        """Keeps those of some groups, bool [groups], which are numbered from 0."""
+        self._first = self._first[groups]
+        self._places = self._places[groups]
+
+
+def _parts(rows: np.ndarray) -> Iterator[slice]:
+    """Parts of many rows, so that a few of their vectors are copied at a time."""
+    return (slice(start, start + PAIRS) for start in range(0, len(rows), PAIRS))
+
+
 class _Groups:
     """The groups of `average_linkage`, which has the arguments: the sum and the size of each."""
 
@@ -225,9 +303,9 @@ class _Groups:
         _, first, labels = np.unique(together, return_index=True, return_inverse=True)
         self.labels = labels  # int64 [n], the group of each question
         self.sizes = np.bincount(labels)  # [groups]; 0 after a group joined another
-        self.sums = vectors[first]  # [groups, d]
+        self.sums = _Sums(vectors, first)
         others = np.delete(np.arange(len(labels)), first)
-        np.add.at(self.sums, labels[others], vectors[others])
+        self.sums.add(labels[others], others)
         self.shift_sums = None  # [groups]
         if shifts is not None:
             self.shift_sums = np.bincount(labels, shifts).astype(np.float32)
@@ -244,13 +322,19 @@ class _Groups:
 
     def means(self, rows: np.ndarray) -> np.ndarray:
         """The mean vectors of some groups, float32 [m, d]."""
-        return self.sums[rows] / self.sizes[rows, None].astype(np.float32)
+        means = self.sums.of(rows)
+        means /= self.sizes[rows, None].astype(np.float32)
+        return means
 
     def all_means(self) -> np.ndarray:
         """The mean vectors of all groups; without a copy where each is one question."""
-        if len(self.sums) == len(self.labels):
-            return self.sums
-        return self.means(np.arange(len(self.sums)))
+        if self.sums.are_vectors:
+            return self.sums.vectors
+        means = np.empty((len(self), self.sums.vectors.shape[1]), np.float32)
+        rows = np.arange(len(self))
+        for part in _parts(rows):
+            means[part] = self.means(rows[part])
+        return means
 
     def mean_shifts(self, rows: np.ndarray) -> np.ndarray:
         assert self.shift_sums is not None  # It is asked for where there are shifts.
@@ -259,12 +343,12 @@ class _Groups:
     def all_mean_shifts(self) -> np.ndarray | None:
         if self.shift_sums is None:
             return None
-        return self.mean_shifts(np.arange(len(self.sums)))
+        return self.mean_shifts(np.arange(len(self)))
 
     def mean_cosines(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """The mean cosines of pairs of groups, less their mean shifts, float32 [m]."""
         sizes = self.sizes[i] * self.sizes[j]
-        cosines = np.vecdot(self.sums[i], self.sums[j]) / sizes
+        cosines = np.vecdot(self.sums.of(i), self.sums.of(j)) / sizes
         if self.shift_sums is None:
             return cosines
         return cosines - self.mean_shifts(i) - self.mean_shifts(j)
@@ -294,16 +378,22 @@ class _Groups:
         order = np.argsort(self.labels, kind="stable")
         sizes = np.bincount(self.labels, minlength=len(self))
         starts = np.cumsum(sizes) - sizes
-        count = sizes[i] * sizes[j]
-        pair = np.repeat(np.arange(len(i)), count)
-        number = np.arange(len(pair)) - np.repeat(np.cumsum(count) - count, count)
-        one, two = np.divmod(number, sizes[j][pair])
-        one = order[starts[i][pair] + one]
-        two = order[starts[j][pair] + two]
-        values = in_blocks(self.penalties, one, two, TEXT_PAIRS)
-        has_one = values != 0
-        keys = self.key(i, j)[pair[has_one]]
-        self._keep(np.append(self.keys, keys), np.append(self.largest, values[has_one]))
+        keys = [self.keys]
+        penalties = [self.largest]
+        for part in runs(sizes[i] * sizes[j], TEXT_PAIRS):
+            a = i[part]
+            b = j[part]
+            count = sizes[a] * sizes[b]
+            pair = np.repeat(np.arange(len(a)), count)
+            number = np.arange(len(pair)) - np.repeat(np.cumsum(count) - count, count)
+            one, two = np.divmod(number, sizes[b][pair])
+            one = order[starts[a][pair] + one]
+            two = order[starts[b][pair] + two]
+            values = in_blocks(self.penalties, one, two, TEXT_PAIRS)
+            has_one = values != 0
+            keys.append(self.key(a, b)[pair[has_one]])
+            penalties.append(values[has_one])
+        self._keep(np.concatenate(keys), np.concatenate(penalties))
 
     def _keep(self, keys: np.ndarray, penalties: np.ndarray) -> None:
         """Keeps the largest penalty of each pair of groups."""
@@ -322,7 +412,7 @@ class _Groups:
 
     def join(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Joins groups `b` to groups `a`, and returns to which group each has come, int64 [groups]."""
-        self.sums[a] += self.sums[b]
+        self.sums.join(a, b)
         self.sizes[a] += self.sizes[b]
         self.sizes[b] = 0
         if self.shift_sums is not None:
@@ -380,7 +470,7 @@ class _Groups:
         number = np.cumsum(left) - 1
         self._renumber_penalties(number, int(left.sum()))
         self.labels = number[self.labels]
-        self.sums = self.sums[left]
+        self.sums.keep(left)
         self.sizes = self.sizes[left]
         if self.shift_sums is not None:
             self.shift_sums = self.shift_sums[left]

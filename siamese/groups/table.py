@@ -13,7 +13,7 @@ import numpy as np
 from siamese.errors import ArgumentError, DataError
 from siamese.groups.grouping import Snapshot
 from siamese.model.detector import differences_between
-from siamese.nn.nearest import cosines_with
+from siamese.nn.nearest import cosines_with, in_blocks
 from siamese.system.open_types import JsonMapping, JsonObject
 from siamese.text.columns import columns_called, shown_names
 from siamese.text.values import id_text
@@ -29,6 +29,7 @@ GROUP_COLUMNS = {
     "question": str,
 }
 PAIR_COLUMNS = ("id1", "question1", "id2", "question2", "similarity", "difference")
+AT_ONCE = 1 << 13  # pairs whose vectors are copied at a time
 Row = JsonObject
 
 
@@ -64,8 +65,7 @@ def group_rows(
     members = members[start:stop]
 
     ends = np.array([own[:2] for own in members], np.int64).reshape(-1, 2)
-    sides = [shot.questions.rows(side) for side in ends.T]
-    differences = differences_between(shot.detector, *sides)
+    differences = _differences(shot, ends)
     names = group_columns(shot.entries)
     folded = shot.questions.folded
     rows = []
@@ -86,16 +86,26 @@ def group_rows(
 
 def pair_rows(shot: Snapshot, pairs: np.ndarray) -> list[Row]:
     """Pairs of a list, int64 [n, 2], as rows of `PAIR_COLUMNS`."""
-    sides = [shot.questions.rows(own) for own in pairs.T]
-    cosines = cosines_with(*(side.vectors for side in sides)).tolist()
-    differences = differences_between(shot.detector, *sides)
+    vectors = shot.vectors
+    cosines = in_blocks(lambda i, j: cosines_with(vectors[i], vectors[j]), *pairs.T)
+    told = zip(pairs.tolist(), cosines.tolist(), _differences(shot, pairs))
     rows = []
-    for (i, j), cosine, difference in zip(pairs.tolist(), cosines, differences):
+    for (i, j), cosine, difference in told:
         one = shot.entries[i]
         two = shot.entries[j]
         cells = one["id"], one["question"], two["id"], two["question"]
         rows.append(dict(zip(PAIR_COLUMNS, (*cells, round(cosine, 6), difference))))
     return rows
+
+
+def _differences(shot: Snapshot, pairs: np.ndarray) -> list[str]:
+    """What the near-miss check took a penalty for in pairs of a list, int64 [n, 2]."""
+    shown: list[str] = []
+    for start in range(0, len(pairs), AT_ONCE):
+        some = pairs[start : start + AT_ONCE]
+        sides = [shot.questions.rows(side) for side in some.T]
+        shown += differences_between(shot.detector, *sides)
+    return shown
 
 
 # ---- Names of columns ----
