@@ -92,9 +92,9 @@ def pair_figures(scores: np.ndarray, problems: list[str]) -> dict[str, float]:
 FIGURES = ("f1", "precision", "recall", "right_pairs")
 
 
-def of_groups(shot: Snapshot, problems: list[str]) -> dict[str, float]:
+def of_groups(snapshot: Snapshot, problems: list[str]) -> dict[str, float]:
     """Precision, recall and F1 of the pairs in groups."""
-    figures = group_figures(group_labels(shot.groups, len(problems)), problems)
+    figures = group_figures(group_labels(snapshot.groups, len(problems)), problems)
     return {name: figures[name] for name in FIGURES}
 
 
@@ -118,8 +118,8 @@ def answered(
     # Too few are duplicates: the former threshold stays.
     with contextlib.suppress(SiameseError):
         index.set_threshold(similar.fitted(index.detector, pairs, resamples=0))
-    shot = index.grouped()
-    return shot, sum(answer[2] for answer in answers), shot.weight
+    snapshot = index.grouped()
+    return snapshot, sum(answer[2] for answer in answers), snapshot.weight
 
 
 def answer_figures(
@@ -144,8 +144,8 @@ def answer_figures(
         ids = [questions.ids[at] for at in order]
         options = {"ids": ids, "compared": compared, "reading": reading_of(questions)}
         with QuestionIndex.build(detector, texts, **options) as index:
-            shot, yes, weight = answered(index, problem_of, count, draw / draws)
-        result = of_groups(shot, [problems[at] for at in order])
+            snapshot, yes, weight = answered(index, problem_of, count, draw / draws)
+        result = of_groups(snapshot, [problems[at] for at in order])
         results.append({**result, "yes": yes, "weight": weight})
     figures = {
         f"{name}_mean": float(np.mean([result[name] for result in results]))

@@ -421,10 +421,10 @@ def _hits_within(
     from siamese.index import Hit
 
     k = whole_number(options.k, "k", 1)
-    shot = index.snapshot()
-    entries = shot.entries
-    vectors = shot.vectors
-    detector = shot.detector
+    snapshot = index.snapshot()
+    entries = snapshot.entries
+    vectors = snapshot.vectors
+    detector = snapshot.detector
     columns = new.columns or [{}] * len(new.questions)
     asked = [
         {"question": question, "columns": own}
@@ -445,7 +445,7 @@ def _hits_within(
             verdicts = judged(
                 detector,
                 asked_questions.rows(np.full(len(best), at)),
-                shot.questions.rows(best),
+                snapshot.questions.rows(best),
                 options.threshold,
             )
             for row, answer in zip(best.tolist(), verdicts):
@@ -465,9 +465,9 @@ def _matched_alone(options: Match) -> Matches:
     with opened(options.a, options, options.language) as source:
         index = _noted_index(source, options.threshold)
         detector = source.detector
-        shot = index.snapshot()
-        entries = shot.entries
-        vectors = shot.vectors
+        snapshot = index.snapshot()
+        entries = snapshot.entries
+        vectors = snapshot.vectors
         main = index.facts.reading.get("language")
 
     # A question without words is no neighbour, and the nearest of each is itself.
@@ -482,8 +482,8 @@ def _matched_alone(options: Match) -> Matches:
         others = [other for other in nearest.get(at, ()) if other != at][:k]
         verdicts = judged(
             detector,
-            shot.questions.rows(np.full(len(others), at)),
-            shot.questions.rows(np.array(others, np.int64)),
+            snapshot.questions.rows(np.full(len(others), at)),
+            snapshot.questions.rows(np.array(others, np.int64)),
             options.threshold,
         )
         hits = []

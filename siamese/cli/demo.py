@@ -316,10 +316,10 @@ def _handwritten_part() -> tuple[list[str], Facts]:
 
 def _groups(index: QuestionIndex) -> list[list[str]]:
     """The questions of each group, the largest group first."""
-    shot = index.grouped()
+    snapshot = index.grouped()
     return [
-        [shot.entries[member.row]["question"] for member in group]
-        for group in shot.groups
+        [snapshot.entries[member.row]["question"] for member in group]
+        for group in snapshot.groups
     ]
 
 

@@ -122,12 +122,12 @@ def duplicates(options: Duplicates) -> Result:
             note(*no_labels(source.detector, source.name, options.threshold))
         if not (options.pairs or options.differences):
             return _group_table(source, options)
-        shot, answers = _list_and_answers(source, options)
-        note(*_about_across(source, shot, options))
-        keys = keys_of(shot.entries, options.within or (), source.language)
+        snapshot, answers = _list_and_answers(source, options)
+        note(*_about_across(source, snapshot, options))
+        keys = keys_of(snapshot.entries, options.within or (), source.language)
         if options.pairs:
-            return pair_table(shot, keys, options, source.delimiter)
-        return differences_table(shot, answers, keys, options, source.delimiter)
+            return pair_table(snapshot, keys, options, source.delimiter)
+        return differences_table(snapshot, answers, keys, options, source.delimiter)
 
 
 def _list_and_answers(
@@ -139,19 +139,19 @@ def _list_and_answers(
         return index.snapshot(), index.answers()
     listed = source.questions.with_rows()
     is_shown = sys.stderr.isatty()
-    shot = Snapshot.of(source.detector, listed, show_progress=is_shown)
+    snapshot = Snapshot.of(source.detector, listed, show_progress=is_shown)
     if source.answers is None:
-        return shot, None
-    return _fitted_to_answers(shot, source.answers, options)
+        return snapshot, None
+    return _fitted_to_answers(snapshot, source.answers, options)
 
 
 def _fitted_to_answers(
-    shot: Snapshot, path: str, options: Duplicates
+    snapshot: Snapshot, path: str, options: Duplicates
 ) -> tuple[Snapshot, QuestionPairs]:
     """A list and the answers beside it, to which its threshold is fitted."""
     answers = answers_of(path, reading.row_options(options.read))
     note(f"{path}: {counted(len(answers), 'answer')} of yours, which bind the groups.")
-    known = set(shot.questions.folded)
+    known = set(snapshot.questions.folded)
     keys = map(answer_key, answers.question1, answers.question2)
     own = answers.select([at for at, key in enumerate(keys) if known.issuperset(key)])
     with naming(path):
@@ -161,19 +161,21 @@ def _fitted_to_answers(
         note(f"{others:,} of them {'is' if others == 1 else 'are'} of other questions.")
     if options.threshold is None and len(answers):
         try:
-            fit = ListPairs.of_list(shot).fitted(shot.detector, answers, resamples=0)
-            detector = shot.detector.with_threshold(json_value(fit))
-            shot = shot._replace(detector=detector)
+            fit = ListPairs.of_list(snapshot).fitted(
+                snapshot.detector, answers, resamples=0
+            )
+            detector = snapshot.detector.with_threshold(json_value(fit))
+            snapshot = snapshot._replace(detector=detector)
         except DataError as error:
-            note(f"{error} The threshold stays {shot.detector.threshold:.3f}.")
-    return shot, own
+            note(f"{error} The threshold stays {snapshot.detector.threshold:.3f}.")
+    return snapshot, own
 
 
-def _about_across(source: Source, shot: Snapshot, options: Duplicates) -> list[str]:
+def _about_across(source: Source, snapshot: Snapshot, options: Duplicates) -> list[str]:
     """A line where the default threshold counts for questions of several languages."""
-    texts = [entry["question"] for entry in shot.entries]
+    texts = [entry["question"] for entry in snapshot.entries]
     languages = list_languages(texts, source.language)
-    return reading.about_across(shot.detector, options.threshold, *languages.shares)
+    return reading.about_across(snapshot.detector, options.threshold, *languages.shares)
 
 
 # ---- Groups ----
@@ -181,26 +183,26 @@ def _about_across(source: Source, shot: Snapshot, options: Duplicates) -> list[s
 
 def _group_table(source: Source, options: Duplicates) -> Result:
     """The table of the groups, with what there is to say of them."""
-    parts, shot, answers = _groups(source, options)
-    rows = group_rows(shot, options.keep or "central")
-    note(*_about_across(source, shot, options))
-    note(*_unknown_line(shot))
-    facts, summary = _about_groups(shot, options)
+    parts, snapshot, answers = _groups(source, options)
+    rows = group_rows(snapshot, options.keep or "central")
+    note(*_about_across(source, snapshot, options))
+    note(*_unknown_line(snapshot))
+    facts, summary = _about_groups(snapshot, options)
     if facts["threshold_from"] == "groups":
-        now = shot.detector.list_cut[0]
+        now = snapshot.detector.list_cut[0]
         note(
-            f"These groups were made with the threshold {shot.threshold:.3f}; the model's is {now:.3f} "
+            f"These groups were made with the threshold {snapshot.threshold:.3f}; the model's is {now:.3f} "
             "now: --regroup makes them again."
         )
-    if shot.detector.check is not None:
-        facts["kept_apart"], line = _kept_apart(shot, answers)
+    if snapshot.detector.check is not None:
+        facts["kept_apart"], line = _kept_apart(snapshot, answers)
         summary = f"{summary}\n{line}"
     after = ""
     if facts["threshold_from"] == "default":
         after, found = _below(parts, options)
         facts |= found
     # The header is the same where there is no group.
-    columns = [*GROUP_COLUMNS, *group_columns(shot.entries).values()]
+    columns = [*GROUP_COLUMNS, *group_columns(snapshot.entries).values()]
     return table_result(
         options.table,
         rows,
@@ -225,44 +227,44 @@ def _groups(
         index = source.index()
         if index.facts.groups_are_of_another_check:
             note("The groups are made again: another near-miss check had made them.")
-        shot = index.grouped(options.threshold, regroup=options.regroup)
+        snapshot = index.grouped(options.threshold, regroup=options.regroup)
         answers = index.answers()
     else:
         whole, answers = _list_and_answers(source, options)
-        shot = grouped(whole, options.threshold, answers)
-    return [Part(np.arange(len(shot.entries)), shot)], shot, answers
+        snapshot = grouped(whole, options.threshold, answers)
+    return [Part(np.arange(len(snapshot.entries)), snapshot)], snapshot, answers
 
 
-def _about_groups(shot: Snapshot, options: Duplicates) -> tuple[Facts, str]:
+def _about_groups(snapshot: Snapshot, options: Duplicates) -> tuple[Facts, str]:
     """The threshold of the groups, where it comes from, how many there are; and this in a sentence."""
-    facts = threshold_facts(shot.detector, options.threshold)
-    is_older = (shot.threshold, shot.weight) != shot.detector.list_cut
+    facts = threshold_facts(snapshot.detector, options.threshold)
+    is_older = (snapshot.threshold, snapshot.weight) != snapshot.detector.list_cut
     if options.threshold is None and is_older:
         facts["threshold_from"] = "groups"
-    sizes = [len(group) for group in shot.groups]
+    sizes = [len(group) for group in snapshot.groups]
     facts |= {
-        "threshold": shot.threshold,
-        "weight": shot.weight,
-        "questions": len(shot.entries),
+        "threshold": snapshot.threshold,
+        "weight": snapshot.weight,
+        "questions": len(snapshot.entries),
         "groups": len(sizes),
         "questions_in_groups": sum(sizes),
         "largest": max(sizes, default=0),
     }
-    measure = f"{shot.detector.decision.measure} on average"
-    if shot.weight:
-        measure = f"cosine with local scaling of weight {shot.weight:g} on average"
+    measure = f"{snapshot.detector.decision.measure} on average"
+    if snapshot.weight:
+        measure = f"cosine with local scaling of weight {snapshot.weight:g} on average"
     return facts, (
-        f"{counted(facts['questions'], 'question')}, {measure} above {shot.threshold:.3f}: "
+        f"{counted(facts['questions'], 'question')}, {measure} above {snapshot.threshold:.3f}: "
         f"{counted(facts['groups'], 'group')} "
         f"of {counted(facts['questions_in_groups'], 'question')}, the largest of {facts['largest']:,}."
     )
 
 
-def _unknown_line(shot: Snapshot) -> list[str]:
+def _unknown_line(snapshot: Snapshot) -> list[str]:
     """A line that names questions without any word that the model knows."""
-    encoder = shot.detector.encoder
-    are_unknown = unknown_rows(encoder, shot.questions.texts, shot.vectors)
-    unknown = [entry for entry, alone in zip(shot.entries, are_unknown) if alone]
+    encoder = snapshot.detector.encoder
+    are_unknown = unknown_rows(encoder, snapshot.questions.texts, snapshot.vectors)
+    unknown = [entry for entry, alone in zip(snapshot.entries, are_unknown) if alone]
     if not unknown:
         return []
     names = [
@@ -275,16 +277,18 @@ def _unknown_line(shot: Snapshot) -> list[str]:
     ]
 
 
-def _kept_apart(shot: Snapshot, answers: QuestionPairs | None) -> tuple[int, str]:
+def _kept_apart(snapshot: Snapshot, answers: QuestionPairs | None) -> tuple[int, str]:
     """How many pairs the check keeps apart in groups, and a line: they share none, and nobody answered."""
-    pairs = shot.refused
+    pairs = snapshot.refused
     if pairs is None:
-        grouping = Grouping.of(shot.detector, shot.threshold, shot.questions)
-        pairs = refused_pairs(shot.detector, shot.questions, grouping)
-    group_of = group_labels(shot.groups, len(shot.entries))
+        grouping = Grouping.of(
+            snapshot.detector, snapshot.threshold, snapshot.questions
+        )
+        pairs = refused_pairs(snapshot.detector, snapshot.questions, grouping)
+    group_of = group_labels(snapshot.groups, len(snapshot.entries))
     pairs = pairs[group_of[pairs[:, 0]] != group_of[pairs[:, 1]]]
     if answers is not None:
-        pairs = not_answered(shot, pairs, answers)
+        pairs = not_answered(snapshot, pairs, answers)
     count = len(pairs)
     were = "was" if count == 1 else "were"
     line = (
@@ -296,16 +300,16 @@ def _kept_apart(shot: Snapshot, answers: QuestionPairs | None) -> tuple[int, str
 
 def _below(parts: Sequence[Part], options: Duplicates) -> tuple[str, Facts]:
     """What lies below a threshold without labels: the next pairs, counts, and the way to labels."""
-    shots = [part.shot for part in parts]
-    found = list(map(below_threshold, shots))
+    snapshots = [part.snapshot for part in parts]
+    found = list(map(below_threshold, snapshots))
     above = sum((below.above for below in found), np.zeros(len(CUTS)))
     counts = {f"{CUTS[at]:g}": round(above[at]) for at in (40, 30, 20, 10, 0)}
     scored: list[tuple[float, Row]] = []
-    for shot, below in zip(shots, found):
+    for snapshot, below in zip(snapshots, found):
         pairs = [pair[:2] for pair in below.pairs]
-        shown = pair_rows(shot, np.array(pairs, np.int64).reshape(-1, 2))
+        shown = pair_rows(snapshot, np.array(pairs, np.int64).reshape(-1, 2))
         scored += zip((score for *_, score in below.pairs), shown)
-    if len(shots) > 1:
+    if len(snapshots) > 1:
         scored = sorted(scored, key=lambda pair: -pair[0])[:MOST_BELOW]
     rows = [row for _, row in scored]
     lines = []

@@ -180,20 +180,20 @@ def _on_groups(options: Evaluate, column: str) -> Result:
     with opened(options.index, options) as source:
         note(*source.notes())
         note(*no_labels(source.detector, source.name, options.threshold))
-        shot = source.index().grouped(options.threshold)
-        truth = [key[0] for key in keys_of(shot.entries, [column])]
-    figures = group_figures(group_labels(shot.groups, len(truth)), truth)
+        snapshot = source.index().grouped(options.threshold)
+        truth = [key[0] for key in keys_of(snapshot.entries, [column])]
+    figures = group_figures(group_labels(snapshot.groups, len(truth)), truth)
 
     # The same groups without answers, at other thresholds.
     f1 = {}
-    texts = [entry["question"] for entry in shot.entries]
+    texts = [entry["question"] for entry in snapshot.entries]
     for cut in CUTS:
-        grouping = Grouping.of(shot.detector, cut, shot.questions)
-        made, _ = linked_labels(shot.questions, texts, shot.detector, grouping)
+        grouping = Grouping.of(snapshot.detector, cut, snapshot.questions)
+        made, _ = linked_labels(snapshot.questions, texts, snapshot.detector, grouping)
         f1[cut] = group_figures(made, truth)["f1"]
     best = max(f1, key=f1.__getitem__)
-    facts = threshold_facts(shot.detector, options.threshold)
-    facts |= {"threshold": shot.threshold, "questions": len(truth), **figures}
+    facts = threshold_facts(snapshot.detector, options.threshold)
+    facts |= {"threshold": snapshot.threshold, "questions": len(truth), **figures}
     facts |= {"best_threshold": best, "best_f1": f1[best]}
     return Result(_groups_text(facts), rounded(facts))
 

@@ -55,15 +55,15 @@ ScoredRow = tuple[float, int, int, Row]
 
 
 def pair_table(
-    shot: Snapshot, keys: Sequence[Key], options: Duplicates, delimiter: str
+    snapshot: Snapshot, keys: Sequence[Key], options: Duplicates, delimiter: str
 ) -> Result:
     """All pairs of equal keys above a threshold, the most similar first."""
-    detector = shot.detector
+    detector = snapshot.detector
     parts = rows_by_key(keys).values()
     found_in = []
     scored: list[ScoredRow] = []
     for part in parts or [np.zeros(0, np.int64)]:
-        found, own = _pairs_among(shot, part, options)
+        found, own = _pairs_among(snapshot, part, options)
         found_in.append(found)
         scored += own
     scored.sort(key=lambda own: (-own[0], *own[1:3]))
@@ -71,7 +71,7 @@ def pair_table(
     facts = threshold_facts(detector, options.threshold)
     facts |= {
         "threshold": found_in[0].threshold,
-        "questions": len(shot.entries),
+        "questions": len(snapshot.entries),
         "pairs": len(rows),
         "measure": detector.decision.measure,
         "weight": max(found.weight for found in found_in),
@@ -82,10 +82,10 @@ def pair_table(
 
 
 def _pairs_among(
-    shot: Snapshot, rows: np.ndarray, options: Duplicates
+    snapshot: Snapshot, rows: np.ndarray, options: Duplicates
 ) -> tuple[FoundPairs, list[ScoredRow]]:
     """The pairs above the threshold among some questions of a list, as rows of the table."""
-    found = _found_pairs(shot.detector, shot.questions.rows(rows), options)
+    found = _found_pairs(snapshot.detector, snapshot.questions.rows(rows), options)
     shown = len(found.first)
     if shown < found.count:
         note(
@@ -94,7 +94,7 @@ def _pairs_among(
     pairs = rows[np.stack([found.first, found.second], axis=1)]
     scores = found.scores.round(6)
     scored: list[ScoredRow] = []
-    for at, (ends, row) in enumerate(zip(pairs.tolist(), pair_rows(shot, pairs))):
+    for at, (ends, row) in enumerate(zip(pairs.tolist(), pair_rows(snapshot, pairs))):
         if found.score:
             row[found.score] = float(found.scores[at])
         scored.append((float(scores[at]), *ends, row))
@@ -180,7 +180,7 @@ def _pairs_above(
 
 
 def differences_table(
-    shot: Snapshot,
+    snapshot: Snapshot,
     answers: QuestionPairs | None,
     keys: Sequence[Key],
     options: Duplicates,
@@ -190,35 +190,35 @@ def differences_table(
 
     Only questions of equal keys are compared; pairs that were answered are left out.
     """
-    detector = shot.detector
+    detector = snapshot.detector
     if detector.check is None:
         target = "differences without a check"
         refuse_flags("duplicates", target, options, options.model or options.index)
     rows: list[Row] = []
     for part in rows_by_key(keys).values():
-        questions = shot.questions.rows(part)
+        questions = snapshot.questions.rows(part)
         grouping = Grouping.of(detector, options.threshold, questions)
         pairs = refused_pairs(detector, questions, grouping)
         pairs = part[pairs]
         if answers is not None:
-            pairs = not_answered(shot, pairs, answers)
-        rows += _with_reasons(shot, pairs)
+            pairs = not_answered(snapshot, pairs, answers)
+        rows += _with_reasons(snapshot, pairs)
     rows.sort(key=lambda row: -row["similarity"])
     facts = threshold_facts(detector, options.threshold)
     if options.threshold is None:
         facts["threshold"], facts["weight"] = detector.list_cut
-    facts |= {"questions": len(shot.entries), "pairs": len(rows)}
+    facts |= {"questions": len(snapshot.entries), "pairs": len(rows)}
     facts["measure"] = detector.decision.measure
     return table_result(options.table, rows, PAIR_COLUMNS, facts, delimiter=delimiter)
 
 
-def _with_reasons(shot: Snapshot, pairs: np.ndarray) -> list[Row]:
+def _with_reasons(snapshot: Snapshot, pairs: np.ndarray) -> list[Row]:
     """Pairs as rows; each has a reason, also where a model's own check refuses it."""
-    rows = pair_rows(shot, pairs)
-    texts = shot.questions.texts
+    rows = pair_rows(snapshot, pairs)
+    texts = snapshot.questions.texts
     for row, (one, two) in zip(rows, pairs.tolist()):
         if not row["difference"]:
-            check = shot.detector.check
+            check = snapshot.detector.check
             assert check is not None  # It has refused them.
             sides = texts[one], texts[two]
             row["difference"] = shown_difference(check, *sides)

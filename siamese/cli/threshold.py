@@ -334,13 +334,13 @@ def _fitted_text(fit: JsonMapping, detector: DuplicateDetector) -> str:
 
 def _groups_text(index: QuestionIndex, pairs: QuestionPairs) -> tuple[str, Facts]:
     """What the groups of an index hold now: how many pairs of them are answers, and how many are new."""
-    shot = index.grouped()
+    snapshot = index.grouped()
     group_of = {}
     count = 0
-    for number, group in enumerate(shot.groups):
+    for number, group in enumerate(snapshot.groups):
         count += len(group) * (len(group) - 1) // 2
         for member in group:
-            group_of[shot.questions.folded[member.row]] = number
+            group_of[snapshot.questions.folded[member.row]] = number
     answered = set()
     for one, two, is_duplicate in zip(
         pairs.question1, pairs.question2, pairs.is_duplicate
@@ -350,10 +350,10 @@ def _groups_text(index: QuestionIndex, pairs: QuestionPairs) -> tuple[str, Facts
             answered.add(answer_key(one, two))
     new = count - len(answered)
     text = (
-        f"Groups: {counted(len(shot.groups), 'group')} with {counted(count, 'pair')}, "
+        f"Groups: {counted(len(snapshot.groups), 'group')} with {counted(count, 'pair')}, "
         f"{len(answered):,} of them your answers, {new:,} new."
     )
-    facts = {"groups": len(shot.groups), "pairs_in_groups": count, "pairs_new": new}
+    facts = {"groups": len(snapshot.groups), "pairs_in_groups": count, "pairs_new": new}
     return text, facts
 
 

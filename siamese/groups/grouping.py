@@ -190,7 +190,7 @@ def duplicate_groups(
 
 
 def grouped(
-    shot: Snapshot,
+    snapshot: Snapshot,
     threshold: float | None = None,
     answers: QuestionPairs | None = None,
 ) -> Snapshot:
@@ -199,17 +199,17 @@ def grouped(
     They are made by a threshold, or where it is None as the detector makes groups of a
     list. Answers to pairs of its questions bind them.
     """
-    detector = shot.detector
-    questions = shot.questions
+    detector = snapshot.detector
+    questions = snapshot.questions
     vectors = questions.vectors
     grouping = Grouping.of(detector, threshold, questions)
-    texts = [entry["question"] for entry in shot.entries]
+    texts = [entry["question"] for entry in snapshot.entries]
     labels, refused = linked_labels(questions, texts, detector, grouping)
     if answers is not None and len(answers):
         same, different = answered_places(questions.folded, answers)
         rule = grouping.rule(detector, questions)
         labels = bound_labels(vectors, labels, same, different, rule, grouping.shifts)
-    return shot._replace(
+    return snapshot._replace(
         groups=groups_of(vectors, labels),
         threshold=grouping.threshold,
         weight=grouping.weight,
@@ -307,14 +307,14 @@ def refused_pairs(
 
 
 def not_answered(
-    shot: Snapshot, pairs: np.ndarray, answers: QuestionPairs
+    snapshot: Snapshot, pairs: np.ndarray, answers: QuestionPairs
 ) -> np.ndarray:
     """Those of the pairs to which there is no answer."""
     if not len(answers):
         return pairs
     answered = set(map(answer_key, answers.question1, answers.question2))
     keys = [
-        answer_key(*(shot.entries[at]["question"] for at in pair))
+        answer_key(*(snapshot.entries[at]["question"] for at in pair))
         for pair in pairs.tolist()
     ]
     return pairs[np.array([key not in answered for key in keys], bool)]
@@ -421,32 +421,32 @@ class Below(NamedTuple):
     is_scaled: bool  # whether local scaling gives the order of the pairs
 
 
-def below_threshold(shot: Snapshot, count: int = 50) -> Below:
+def below_threshold(snapshot: Snapshot, count: int = 50) -> Below:
     """What a threshold may leave out: the most similar pairs that share no group, best first.
 
     Their order is that of the cosine less the penalty of the near-miss check, and less
     local scaling where the list needs it (`siamese.groups.local`). They are looked for
     down to 0.5, or to the cosine above which there are enough of them; each text is in
-    one of them. `shot` is `QuestionIndex.grouped`.
+    one of them. `snapshot` is `QuestionIndex.grouped`.
     """
-    labels = group_labels(shot.groups, len(shot.vectors))
-    rows = np.unique(first_places(shot.questions.folded, str))
-    vectors = shot.vectors[rows]
+    labels = group_labels(snapshot.groups, len(snapshot.vectors))
+    rows = np.unique(first_places(snapshot.questions.folded, str))
+    vectors = snapshot.vectors[rows]
     labels = labels[rows]
     sizes = np.bincount(labels, minlength=1)
     own = int(sizes @ (sizes - 1)) // 2  # pairs that do not count
-    above = pairs_above(shot.vectors)
-    among = above if len(rows) == len(shot.vectors) else pairs_above(vectors)
+    above = pairs_above(snapshot.vectors)
+    among = above if len(rows) == len(snapshot.vectors) else pairs_above(vectors)
     enough = np.flatnonzero(among >= SPARE * count + own)
     lowest = float(CUTS[enough.max(initial=0)])
     one, two, cosines, _ = strongest_pairs(
         vectors, lowest, lambda i, j: labels[i] != labels[j]
     )
     scores = cosines
-    weight = ranking_weight(shot.detector, vectors)
+    weight = ranking_weight(snapshot.detector, vectors)
     if weight:
         scores = scaled(vectors, np.stack([one, two], axis=1), cosines, weight)
-    penalties = shot.detector.decision.rule(lowest, shot.questions).penalties
+    penalties = snapshot.detector.decision.rule(lowest, snapshot.questions).penalties
     if penalties is not None:
         scores = scores - in_blocks(penalties, rows[one], rows[two], TEXT_PAIRS)
     order = np.argsort(-scores, kind="stable")

@@ -34,12 +34,12 @@ Row = JsonObject
 
 
 def group_rows(
-    shot: Snapshot, keep: str = "central", start: int = 0, stop: int | None = None
+    snapshot: Snapshot, keep: str = "central", start: int = 0, stop: int | None = None
 ) -> list[Row]:
     """The table of a list's groups, a row for each question that is in one.
 
     Args:
-      shot: the list with its groups, see `siamese.groups.grouping.grouped`.
+      snapshot: the list with its groups, see `siamese.groups.grouping.grouped`.
       keep: which question of each group is kept: the 'central', the 'first' or the 'longest', or by
         'COLUMN=min' or 'COLUMN=max' that with the least or largest number or ISO date, of equal ones the
         first; an empty cell counts as last. A DataError names a value that is neither, or a date among
@@ -54,25 +54,27 @@ def group_rows(
       what the near-miss check took a penalty for, and `same_text` is 1 where the texts are the same but
       for case, blanks and quotes.
     """
-    rank = _ranks(shot, keep)
+    rank = _ranks(snapshot, keep)
     members: list[tuple[int, int, int, float]] = []
-    for group in shot.groups:
+    for group in snapshot.groups:
         places = sorted(member.row for member in group)
         kept = min(places, key=rank.__getitem__)
-        cosines = cosines_with(shot.vectors[places], shot.vectors[kept]).tolist()
+        cosines = cosines_with(
+            snapshot.vectors[places], snapshot.vectors[kept]
+        ).tolist()
         order = sorted(zip(places, cosines), key=lambda own: (own[0] != kept, -own[1]))
         members += [(place, kept, places[0], cosine) for place, cosine in order]
     members = members[start:stop]
 
     ends = np.array([own[:2] for own in members], np.int64).reshape(-1, 2)
-    differences = _differences(shot, ends)
-    names = group_columns(shot.entries)
-    folded = shot.questions.folded
+    differences = _differences(snapshot, ends)
+    names = group_columns(snapshot.entries)
+    folded = snapshot.questions.folded
     rows = []
     for (place, kept, first, cosine), difference in zip(members, differences):
-        entry = shot.entries[place]
+        entry = snapshot.entries[place]
         row = {
-            "group": shot.entries[first]["id"],
+            "group": snapshot.entries[first]["id"],
             "keep": int(place == kept),
             "similarity": round(cosine, 6),
             "difference": difference,
@@ -84,27 +86,27 @@ def group_rows(
     return rows
 
 
-def pair_rows(shot: Snapshot, pairs: np.ndarray) -> list[Row]:
+def pair_rows(snapshot: Snapshot, pairs: np.ndarray) -> list[Row]:
     """Pairs of a list, int64 [n, 2], as rows of `PAIR_COLUMNS`."""
-    vectors = shot.vectors
+    vectors = snapshot.vectors
     cosines = in_blocks(lambda i, j: cosines_with(vectors[i], vectors[j]), *pairs.T)
-    told = zip(pairs.tolist(), cosines.tolist(), _differences(shot, pairs))
+    told = zip(pairs.tolist(), cosines.tolist(), _differences(snapshot, pairs))
     rows = []
     for (i, j), cosine, difference in told:
-        one = shot.entries[i]
-        two = shot.entries[j]
+        one = snapshot.entries[i]
+        two = snapshot.entries[j]
         cells = one["id"], one["question"], two["id"], two["question"]
         rows.append(dict(zip(PAIR_COLUMNS, (*cells, round(cosine, 6), difference))))
     return rows
 
 
-def _differences(shot: Snapshot, pairs: np.ndarray) -> list[str]:
+def _differences(snapshot: Snapshot, pairs: np.ndarray) -> list[str]:
     """What the near-miss check took a penalty for in pairs of a list, int64 [n, 2]."""
     shown: list[str] = []
     for start in range(0, len(pairs), AT_ONCE):
         some = pairs[start : start + AT_ONCE]
-        sides = [shot.questions.rows(side) for side in some.T]
-        shown += differences_between(shot.detector, *sides)
+        sides = [snapshot.questions.rows(side) for side in some.T]
+        shown += differences_between(snapshot.detector, *sides)
     return shown
 
 
@@ -139,10 +141,10 @@ def renamed(columns: JsonMapping, names: Mapping[str, str]) -> JsonObject:
 # ---- Which question of a group is kept ----
 
 
-def _ranks(shot: Snapshot, keep: str) -> dict[int, float]:
+def _ranks(snapshot: Snapshot, keep: str) -> dict[int, float]:
     """A number for each place in a group; of a group the question with the least is kept."""
-    entries = shot.entries
-    places = [member.row for group in shot.groups for member in group]
+    entries = snapshot.entries
+    places = [member.row for group in snapshot.groups for member in group]
     if keep == "central":  # It is the first member of a group.
         return {place: number for number, place in enumerate(places)}
     if keep == "first":

@@ -23,7 +23,7 @@ class Part(NamedTuple):
     """The questions of one value, and what is made of them alone."""
 
     rows: np.ndarray  # int64, their places in the list, rising
-    shot: Snapshot  # of them alone: a group's rows are places among `rows`
+    snapshot: Snapshot  # of them alone: a group's rows are places among `rows`
 
 
 def keys_of(
@@ -74,7 +74,7 @@ def rows_by_key(keys: Sequence[Key]) -> dict[Key, np.ndarray]:
 
 
 def grouped_within(
-    shot: Snapshot,
+    snapshot: Snapshot,
     answers: QuestionPairs | None,
     keys: Sequence[Key],
     threshold: float | None = None,
@@ -82,25 +82,25 @@ def grouped_within(
     """The groups of each part of a list, made as `QuestionIndex.grouped` makes those of a list."""
     parts = []
     for rows in rows_by_key(keys).values():
-        entries = [shot.entries[row] for row in rows.tolist()]
-        alone = Snapshot(entries, shot.questions.rows(rows), shot.detector)
+        entries = [snapshot.entries[row] for row in rows.tolist()]
+        alone = Snapshot(entries, snapshot.questions.rows(rows), snapshot.detector)
         parts.append(Part(rows, grouped(alone, threshold, answers)))
     return parts
 
 
-def together(shot: Snapshot, parts: Sequence[Part]) -> Snapshot:
+def together(snapshot: Snapshot, parts: Sequence[Part]) -> Snapshot:
     """The whole list with the groups of its parts, the largest first."""
     groups = [
         [Member(int(part.rows[member.row]), member.similarity) for member in group]
         for part in parts
-        for group in part.shot.groups
+        for group in part.snapshot.groups
     ]
     groups.sort(key=lambda group: (-len(group), min(member.row for member in group)))
     if not parts:
-        return shot
-    first = parts[0].shot
-    refused = [part.rows[part.shot.refused] for part in parts]
-    return shot._replace(
+        return snapshot
+    first = parts[0].snapshot
+    refused = [part.rows[part.snapshot.refused] for part in parts]
+    return snapshot._replace(
         groups=groups,
         threshold=first.threshold,
         weight=first.weight,

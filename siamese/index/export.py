@@ -29,9 +29,9 @@ def export_parquet(
     are_there = all(map(os.path.exists, (path, own or "")))
     if own and are_there and os.path.samefile(own, path):
         raise ArgumentError(f"{path} is the index itself. Name another output.")
-    shot = index.snapshot()
-    entries = shot.entries
-    vectors = shot.vectors
+    snapshot = index.snapshot()
+    entries = snapshot.entries
+    vectors = snapshot.vectors
     texts = {name: [entry[name] for entry in entries] for name in ("id", "question")}
     others = (name for entry in entries for name in entry["columns"])
     for name, shown in table_names([*texts, "vector"], others).items():

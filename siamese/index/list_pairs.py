@@ -80,12 +80,12 @@ class ListPairs:
     refused: np.ndarray
 
     @classmethod
-    def of_list(cls, shot: Snapshot) -> ListPairs:
+    def of_list(cls, snapshot: Snapshot) -> ListPairs:
         """Of the questions of an index, `QuestionIndex.snapshot`; see `of`."""
-        decision = shot.detector.decision
-        penalties = decision.rule(0.0, shot.questions).penalties
-        cut = shot.detector.threshold if decision.measure == "cosine" else np.inf
-        return cls.of(shot.entries, shot.vectors, penalties, cut)
+        decision = snapshot.detector.decision
+        penalties = decision.rule(0.0, snapshot.questions).penalties
+        cut = snapshot.detector.threshold if decision.measure == "cosine" else np.inf
+        return cls.of(snapshot.entries, snapshot.vectors, penalties, cut)
 
     @classmethod
     def of(

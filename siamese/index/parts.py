@@ -38,9 +38,9 @@ class Parts:
         self._lock = threading.Lock()
         self._forget(None, None)
 
-    def _forget(self, moment: object, shot: Snapshot | None) -> None:
+    def _forget(self, moment: object, snapshot: Snapshot | None) -> None:
         self._moment = moment
-        self._shot = shot
+        self._snapshot = snapshot
         self._rows: dict[tuple[str, ...], Mapping[Key, Any]] = {}
         self._made: dict[tuple[tuple[str, ...], Key], QuestionIndex] = {}
         # The last groups, the columns within which they are, and their threshold.
@@ -53,14 +53,14 @@ class Parts:
         names = tuple(within)
         facts = index.facts
         with self._lock:
-            shot = self._shot_of(index, facts.moment)
+            snapshot = self._snapshot_of(index, facts.moment)
             reading = facts.reading
             main = reading.get("language")
             if names not in self._rows:
-                keys = keys_of(shot.entries, names, main)
+                keys = keys_of(snapshot.entries, names, main)
                 self._rows[names] = rows_by_key(keys)
-            keys = self._keys(shot, texts, within, main)
-            return [self._part(shot, names, key, reading) for key in keys]
+            keys = self._keys(snapshot, texts, within, main)
+            return [self._part(snapshot, names, key, reading) for key in keys]
 
     def grouped(
         self, index: QuestionIndex, names: tuple[str, ...], threshold: float | None
@@ -68,30 +68,30 @@ class Parts:
         """The groups of the questions of equal values of some columns, the largest first."""
         facts = index.facts
         with self._lock:
-            shot = self._shot_of(index, facts.moment)
+            snapshot = self._snapshot_of(index, facts.moment)
             if self._groups is None or self._groups[:2] != (names, threshold):
-                keys = keys_of(shot.entries, names, facts.reading.get("language"))
-                parts = grouped_within(shot, index.answers(), keys, threshold)
-                self._groups = names, threshold, together(shot, parts)
+                keys = keys_of(snapshot.entries, names, facts.reading.get("language"))
+                parts = grouped_within(snapshot, index.answers(), keys, threshold)
+                self._groups = names, threshold, together(snapshot, parts)
             return self._groups[2]
 
-    def _shot_of(self, index: QuestionIndex, moment: object) -> Snapshot:
+    def _snapshot_of(self, index: QuestionIndex, moment: object) -> Snapshot:
         """The questions, read again after a change."""
-        if self._shot is None or self._moment is not moment:
+        if self._snapshot is None or self._moment is not moment:
             self._forget(moment, index.snapshot())
-        assert self._shot is not None
-        return self._shot
+        assert self._snapshot is not None
+        return self._snapshot
 
     @staticmethod
     def _keys(
-        shot: Snapshot, texts: Sequence[str], within: Within, main: str | None
+        snapshot: Snapshot, texts: Sequence[str], within: Within, main: str | None
     ) -> list[Key]:
         """The values that each question asks for."""
         known: list[str] | None = None
         columns = []
         for name, value in within.items():
             if value is None and name == LANGUAGE:
-                known = known or [entry["question"] for entry in shot.entries]
+                known = known or [entry["question"] for entry in snapshot.entries]
                 columns.append(language_among(texts, known, main))
             else:
                 cell = "" if value is None else str(value).strip()
@@ -100,7 +100,7 @@ class Parts:
 
     def _part(
         self,
-        shot: Snapshot,
+        snapshot: Snapshot,
         names: tuple[str, ...],
         key: Key,
         reading: JsonMapping,
@@ -109,15 +109,15 @@ class Parts:
         if (names, key) in self._made:
             return self._made[names, key]
         rows = self._rows[names].get(key, [])
-        entries = [shot.entries[row] for row in rows]
+        entries = [snapshot.entries[row] for row in rows]
         incoming = Incoming(
             [entry["question"] for entry in entries],
             [entry["id"] for entry in entries],
             [entry["columns"] for entry in entries],
         )
-        own = shot.questions.rows(np.asarray(rows, np.int64))
-        made = ListIndex(shot.detector, incoming, own, reading)
-        if sum(map(len, self._made.values())) + len(made) > len(shot.entries):
+        own = snapshot.questions.rows(np.asarray(rows, np.int64))
+        made = ListIndex(snapshot.detector, incoming, own, reading)
+        if sum(map(len, self._made.values())) + len(made) > len(snapshot.entries):
             self._made.clear()
         self._made[names, key] = made
         return made

@@ -254,13 +254,17 @@ class FileIndex(QuestionIndex):
                 if is_same and not regroup:
                     labels, grouping = stored_groups.read_labels(db, state)
                     grouping.check_threshold(threshold)
-                    shot = stored_groups.snapshot(db, state, detector, labels, grouping)
-                    return shot._replace(refused=refused)
+                    snapshot = stored_groups.snapshot(
+                        db, state, detector, labels, grouping
+                    )
+                    return snapshot._replace(refused=refused)
                 texts = rows_of.texts_of(db, state)
                 if self._file.read_only:
                     labels, refused, grouping = _linked(view, texts, threshold)
-                    shot = stored_groups.snapshot(db, state, detector, labels, grouping)
-                    return shot._replace(refused=refused)
+                    snapshot = stored_groups.snapshot(
+                        db, state, detector, labels, grouping
+                    )
+                    return snapshot._replace(refused=refused)
             # Outside of any transaction: it may take half a minute.
             labels, refused, grouping = _linked(view, texts, threshold)
             with self._moment(change=True) as (db, view):

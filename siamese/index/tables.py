@@ -76,13 +76,13 @@ def find_duplicates(
     )
     if not isinstance(model, DuplicateDetector):
         model = DuplicateDetector.load(model)
-    shot = grouped(Snapshot.of(model, read.with_rows()), threshold)
-    rows = group_rows(shot, keep)
+    snapshot = grouped(Snapshot.of(model, read.with_rows()), threshold)
+    rows = group_rows(snapshot, keep)
     if isinstance(table, (str, os.PathLike)):
         return rows
 
     # The others are the table's own values: a date stays a date.
-    others = group_columns(shot.entries)
+    others = group_columns(snapshot.entries)
     own = dict(GROUP_COLUMNS)
     if not read.has_column("row"):
         own[others.pop("row")] = int

@@ -80,12 +80,15 @@ class Examples:
         """Questions of the index as it is now, and the values of columns."""
         moment = self.index.facts.moment
         if self.moment is None or self.moment is not moment:
-            shot = self.index.snapshot()
-            entries = shot.entries
+            snapshot = self.index.snapshot()
+            entries = snapshot.entries
             joined = {normal_name(name) for name in joined_columns(self.index)[:1]}
             texts = [title_of(entry, joined) for entry in entries]
             values = column_values([entry["columns"] for entry in entries])
-            self.chosen = {"questions": examples(texts, shot.vectors), "values": values}
+            self.chosen = {
+                "questions": examples(texts, snapshot.vectors),
+                "values": values,
+            }
             self.moment = moment
         return self.chosen
 

@@ -227,10 +227,13 @@ def _add_groups(v1: APIRouter, index: QuestionIndex) -> None:
     @one_at_a_time()
     def groups(body: schema.GroupsPage) -> Response:
         """The groups of duplicates, a row a question; the first request makes them."""
-        shot = index.grouped(within=body.within)
-        counts = {"total": sum(map(len, shot.groups)), "groups": len(shot.groups)}
+        snapshot = index.grouped(within=body.within)
+        counts = {
+            "total": sum(map(len, snapshot.groups)),
+            "groups": len(snapshot.groups),
+        }
         stop = body.offset + body.limit
-        page = group_rows(shot, start=body.offset, stop=stop)
+        page = group_rows(snapshot, start=body.offset, stop=stop)
         rows = [{name: row[name] for name in GROUP_COLUMNS} for row in page]
         return answered({"rows": rows, **counts})
 
@@ -311,10 +314,10 @@ class SimilarPairs:
 
     def now(self) -> ListPairs:
         """The pairs of the index as it is now."""
-        shot = self.index.snapshot()
-        if self.pairs is None or self.vectors is not shot.vectors:
-            self.pairs = ListPairs.of_list(shot)
-            self.vectors = shot.vectors
+        snapshot = self.index.snapshot()
+        if self.pairs is None or self.vectors is not snapshot.vectors:
+            self.pairs = ListPairs.of_list(snapshot)
+            self.vectors = snapshot.vectors
         return self.pairs
 
 

@@ -455,15 +455,15 @@ def test_groups_with_local_scaling_are_stored_and_extended(
     index = QuestionIndex.build(detector, questions, path=file)
     plain = ids_of(index, 0.97)
     index.set_threshold({**FIT, "weight": 1.0, "list_threshold": 0.04})
-    shot = index.grouped()
-    assert (shot.threshold, shot.weight) == (0.04, 1.0)
+    snapshot = index.grouped()
+    assert (snapshot.threshold, snapshot.weight) == (0.04, 1.0)
     labels = average_linkage(index.vectors, 0.04, shifts=local_means(index.vectors) / 2)
-    assert shot.groups == groups_of(index.vectors, labels) != []
+    assert snapshot.groups == groups_of(index.vectors, labels) != []
     with refuses(ArgumentError, "regroup=True"):
         index.grouped(0.04)
     # Those that are there keep their r and their groups; a copy joins the group of its
     # question.
-    member = shot.groups[0][0].row
+    member = snapshot.groups[0][0].row
     before = ids_of(index)
     other = index if in_memory else QuestionIndex.open(file, detector)
     other.add([f"{questions[member]} ", "rice rice how"], ids=["copy", "new"])
@@ -774,10 +774,10 @@ def test_groups_questions_and_vectors_are_of_one_moment_while_others_write(
         done = pool.submit(write)
         while not done.done():
             looks.release()
-            shot = index.grouped(regroup=len(sizes) % 2 == 0)
-            entries = shot.entries
-            vectors = shot.vectors
-            groups = shot.groups
+            snapshot = index.grouped(regroup=len(sizes) % 2 == 0)
+            entries = snapshot.entries
+            vectors = snapshot.vectors
+            groups = snapshot.groups
             sizes.add(len(entries))
             encoded = detector.encode([entry["question"] for entry in entries])
             np.testing.assert_allclose(vectors, encoded, atol=1e-5)

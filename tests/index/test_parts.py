@@ -92,9 +92,10 @@ def groups_alone(index, detector):
 
 
 def groups_within(index):
-    shot = index.grouped(within=["topic"])
+    snapshot = index.grouped(within=["topic"])
     return sorted(
-        [shot.entries[member.row]["id"] for member in group] for group in shot.groups
+        [snapshot.entries[member.row]["id"] for member in group]
+        for group in snapshot.groups
     )
 
 

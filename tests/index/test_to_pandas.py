@@ -160,9 +160,9 @@ def test_hits_as_a_data_frame(index):
 
 def test_groups_as_a_data_frame(index):
     pytest.importorskip("pandas")
-    shot = index.grouped()
-    frame = to_pandas(shot)
-    members = [member for group in shot.groups for member in group]
+    snapshot = index.grouped()
+    frame = to_pandas(snapshot)
+    members = [member for group in snapshot.groups for member in group]
     assert sorted(frame["id"]) == sorted(str(member.row) for member in members)
     assert list(frame) == [*OWN[:-1], "column_id", "by"]
     places = to_pandas(duplicate_groups(index))

@@ -114,11 +114,11 @@ def test_a_search_stays_within_values(address):
 
 
 def test_groups_within_columns_are_those_of_the_index(address):
-    shot = build(columns=COLUMNS).grouped(within=["topic"])
+    snapshot = build(columns=COLUMNS).grouped(within=["topic"])
     table = post(address, "groups", within=["topic"])
-    expected = [str(member.row) for group in shot.groups for member in group]
+    expected = [str(member.row) for group in snapshot.groups for member in group]
     assert [row["id"] for row in table["rows"]] == expected
-    assert table["groups"] == len(shot.groups)
+    assert table["groups"] == len(snapshot.groups)
     status, answer, _ = ask(address, "/v1/groups", {"within": ["x"]})
     assert status == 404 and "no column 'x'" in answer["detail"]
 
