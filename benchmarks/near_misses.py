@@ -110,7 +110,10 @@ class Sets:
         self.paws = self.rows(ones, twos), np.array([label == "1" for label in labels])
 
     def rows(self, ones, twos) -> np.ndarray:
-        """The features of pairs; each text is encoded once."""
+        """The features of pairs, of texts as the encoder reads them; each text is encoded once."""
+        ones, twos = (
+            list(map(self.encoder.encoder.read, side)) for side in (ones, twos)
+        )
         new = [t for t in dict.fromkeys([*ones, *twos]) if t not in self._vectors]
         if new:
             self._vectors.update(zip(new, self.encoder.encode(new)))

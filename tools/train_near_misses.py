@@ -5,8 +5,10 @@
 Edits by rule make near misses of a question of a duplicate pair (another number, name
 or noun, a negation, exchanged words, an opposite, another question word) and wordings
 that mean the same ("2" for "two", a clause moved to the front, "isn't" for "is").
-Trained on are labelled pairs that share most of their words, and the pairs of a
-question and its edit, and of the other question and that edit. Trees and a small
+A list of requests is made as well, in which one part of a sentence changes at a time.
+Trained on are labelled pairs that share most of their words, the pairs of a question
+and its edit, of the other question and that edit, and pairs of the list. What a word
+left on one side says is fitted first; a pair is given what the other pairs say. Trees and a small
 network are fitted; the valid rows choose. The embedded corpus, the handwritten
 questions and the test rows are not read: they measure. Writes
 siamese/model/near_misses.npz with its card near_misses.json, and rows of features with
@@ -14,15 +16,19 @@ the library's predictions for the test that the tables predict the same.
 """
 
 import argparse
+import functools
 import hashlib
 import json
 import random
 import re
+import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse
 import sklearn
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
@@ -32,7 +38,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from siamese import DuplicateDetector, read_pairs
-from siamese.model.near_miss_features import FALLING, FEATURES, features
+from siamese.encoders import find_encoder
+from siamese.model.near_miss_features import (
+    FALLING,
+    FEATURES,
+    WordTable,
+    features,
+    stems_left,
+)
 from siamese.model.near_miss_words import ENGLISH
 from siamese.model.near_misses import GATE, NearMissCheck
 from siamese.reading.pairs import QuestionPairs
@@ -41,11 +54,26 @@ ROOT = Path(__file__).resolve().parents[1]
 WEIGHTS = ROOT / "siamese" / "model" / "near_misses.npz"
 ROWS = ROOT / "tests" / "model" / "near_miss_rows.npz"
 SEED = 34
-DEPTH = 7
-MADE = 0.2  # the weight of the edits of a kind, with 1 for all labelled pairs
-KEPT = 0.95
-STRENGTHS = np.arange(10, 31) / 100
-EACH = 1200  # edits of a kind, at most
+DEPTH = 9
+MADE = 0.12  # the weight of the edits of a kind, with 1 for all labelled pairs
+KEPT = 0.945
+STRENGTHS = np.arange(10, 46) / 100
+LISTED = 0.25  # the weight of the requests of the list, the same
+# Of these kinds an edit counts more than one of another kind.
+HEAVY = {
+    "number": 2.5,
+    "negation": 2,
+    "direction": 4,
+    "name": 3,
+    "scope": 1.5,
+    "question word": 1.5,
+}
+EACH = 2000  # edits of a kind, at most
+REQUESTS = 1000
+FOLDS = 4  # of the rows that say what a word left says
+TOLD = 0.3  # the least share of common units of rows that say it
+LEAST = 20  # rows in which a stem is left, for it to say anything
+DOUBT = 0.1  # the inverse strength of the regularization of what stems say
 STORED = 2000  # rows of the test
 AUX = (*ENGLISH.own_negations.values(),)
 REAL = 9_000  # labelled duplicates
@@ -59,6 +87,72 @@ BEFORE_NOUNS = ENGLISH.determiners | frozenset(
 )
 # More of these makes no pair a duplicate; a higher cosine makes none a near miss.
 RISING = ("cosine",)
+# Of requests by form: beginnings, those of one line ask the same; test lists have others.
+BEGINNINGS = [
+    ["How do I", "How can I", "How do you"],
+    ["Can I", "Could I", "May I"],
+    ["Must I", "Do I have to", "Do I need to"],
+    ["Should I"],
+    ["When can I", "When may I"],
+    ["When do I have to", "When do I need to"],
+    ["When should I"],
+    ["Why do I have to", "Why must I"],
+    ["Why can I"],
+    ["Where do I", "Where can I"],
+    ["Where must I", "Where do I have to"],
+    ["Who can", "Who may"],
+    ["Who has to", "Who must"],
+    ["What happens if I"],
+    ["How often can I", "How often may I"],
+    ["How long can I", "How long may I"],
+]
+VERBS = [
+    "submit",
+    "print",
+    "return",
+    "copy",
+    "collect",
+    "borrow",
+    "check",
+    "sign",
+    "share",
+    "send",
+    "upload",
+    "order",
+    "cancel",
+    "open",
+    "keep",
+    "correct",
+    "fetch",
+    "store",
+    "scan",
+    "move",
+    "register",
+    "discuss",
+]
+OBJECTS = [
+    *"form invoice key badge ticket parcel report laptop projector essay manual".split(),  # noqa: SIM905
+    *"sample drawing letter contract bicycle microscope uniform prescription".split(),  # noqa: SIM905
+    *"folder poster recipe passport map".split(),  # noqa: SIM905
+    *("exam results", "travel request", "safety training", "PDF document"),
+    *("library card", "parking permit", "lab coat", "time sheet", "XML export"),
+    *("software licence", "student ID", "guest account", "group project"),
+    *("thesis draft", "cash receipt", "meeting minutes", "sports gear"),
+]
+PLACES = [
+    "in room",
+    "for course",
+    "on day",
+    "in chapter",
+    "at counter",
+    "in building",
+    "before lesson",
+    "on floor",
+    "from shelf",
+    "in term",
+    "for group",
+    "with machine",
+]
 
 
 class Edits:
@@ -79,7 +173,7 @@ class Edits:
                     self.between[before.lower(), after.lower()][word] += 1
         self.groups: dict[str, dict[str, list[str]]] = {}
         for kind, groups in (
-            ("verb", ENGLISH.opposites),
+            ("verb", [*ENGLISH.opposites, *ENGLISH.things]),
             ("scope", ENGLISH.scopes),
             ("direction", ENGLISH.directions),
             ("date", ENGLISH.dates),
@@ -418,6 +512,64 @@ class Edits:
         )
 
 
+class Request(NamedTuple):
+    """A request by form."""
+
+    beginning: int  # of `BEGINNINGS`
+    verb: str
+    object: str
+    place: str
+    number: str
+
+    def text(self, wording: int = 0) -> str:
+        """The request with one wording of its beginning."""
+        wordings = BEGINNINGS[self.beginning]
+        start = wordings[wording % len(wordings)]
+        return f"{start} {self.verb} the {self.object} {self.place} {self.number}?"
+
+
+def requests(seed: int) -> list[tuple[str, str, bool, str]]:
+    """Pairs of requests: those of which one or two parts differ, and those that ask the same."""
+    draw = random.Random(seed)
+    choices = {
+        "beginning": range(len(BEGINNINGS)),
+        "verb": VERBS,
+        "object": OBJECTS,
+        "place": PLACES,
+        "number": [str(n) for n in range(1, 13)],
+    }
+    written = {number: word for word, number in ENGLISH.numbers.items()}
+    made = []
+    for _ in range(REQUESTS):
+        one = Request(*(draw.choice(some) for some in choices.values()))
+        text = one.text()
+        parts = ["beginning", "object", "number", "verb"]
+        for changed in ([part] for part in [*parts, draw.choice(parts[:3])]):
+            if len(made) % 3 == 0:
+                changed = draw.sample(parts, 2)
+            new = {
+                part: draw.choice([c for c in choices[part] if c != getattr(one, part)])
+                for part in changed
+            }
+            other = one._replace(**new)
+            made.append((text, other.text(draw.randrange(3)), False, "request"))
+        first = f"{one.place} {one.number}"
+        main = text.removesuffix(f" {first}?")
+        lower = main if main.startswith("I ") else main[0].lower() + main[1:]
+        word = written.get(one.number, one.number)
+        for same in (
+            one.text(1),
+            one.text(2),
+            f"{first[0].upper()}{first[1:]}, {lower}?",
+            f"{main} {one.place} {word}?",
+            f"{one.text(1).lower().rstrip('?')}",
+            text.replace(" the ", " my "),
+        ):
+            if same != text:
+                made.append((text, same, True, "same request"))
+    return made
+
+
 def words_of(text: str) -> list[str]:
     """The words of a question."""
     return re.findall(r"[\w'+#]+", text)
@@ -447,44 +599,115 @@ def main() -> None:
     flags = parser.parse_args()
     pairs = read_pairs(flags.questions)
     rows = json.loads(Path(flags.splits).read_text())["rows"]
-    fit(examples(pairs.rows(*rows["train"]), pairs.rows(*rows["valid"]), flags.keep))
+    train, valid = (as_read(pairs.rows(*rows[part])) for part in ("train", "valid"))
+    fit(examples(train, valid, flags.keep))
+
+
+@functools.cache
+def read(text: str) -> str:
+    """A text as the encoder reads it: the check is given texts without most slips."""
+    return find_encoder("use").read(text)
+
+
+def as_read(pairs: QuestionPairs) -> QuestionPairs:
+    """The pairs with their texts as the encoder reads them."""
+    sides = [list(map(read, side)) for side in (pairs.question1, pairs.question2)]
+    return QuestionPairs(*sides, pairs.is_duplicate)
 
 
 def examples(
     train: QuestionPairs, valid: QuestionPairs, keep: Path | None
 ) -> dict[str, np.ndarray]:
     """Features, labels and weights of the pairs that share at least half of their units."""
-    near = [near_pairs(train), near_pairs(valid)]
+    shares = share_of(train)
+    near = train.select(np.flatnonzero(shares >= GATE[0]))
+    chosen_valid = valid.select(np.flatnonzero(share_of(valid) >= GATE[0]))
+    every_fold = np.random.default_rng(SEED).integers(0, FOLDS, len(train))
+    folds = every_fold[shares >= GATE[0]]
     edits = Edits([*train.question1, *train.question2], SEED)
-    made = made_pairs(near[0], edits)
-    some = [
-        *np.flatnonzero(near[0].is_duplicate)[:REAL],
-        *np.flatnonzero(~near[0].is_duplicate),
-    ]
-    chosen = near[0].select(np.array(some))
-    real = [*zip(chosen.question1, chosen.question2, chosen.is_duplicate)]
-    ones, twos, labels = map(
-        list, zip(*real, *((a, b, same) for a, b, same, _ in made))
+    made = made_pairs(near, edits)
+    some = np.array(
+        [
+            *np.flatnonzero(near.is_duplicate)[:REAL],
+            *np.flatnonzero(~near.is_duplicate),
+        ]
     )
-    kinds = ["real"] * len(real) + [kind for *_, kind in made]
-    texts = list(dict.fromkeys([*ones, *twos, *near[1].question1, *near[1].question2]))
+    chosen = near.select(some)
+    real = zip(chosen.question1, chosen.question2, chosen.is_duplicate)
+    every = [
+        *((*row, "real", fold) for row, fold in zip(real, folds[some])),
+        *((*pair, folds[row]) for *pair, row in made),
+        *((*pair, 0) for pair in requests(SEED)),
+    ]
+    ones, twos, labels, kinds, of_fold = map(list, zip(*every))
+    ones, twos = (list(map(read, side)) for side in (ones, twos))
+    sides = chosen_valid.question1, chosen_valid.question2
+    texts = list(dict.fromkeys([*ones, *twos, *sides[0], *sides[1]]))
     print(
-        f"{len(real):,} real and {len(made):,} made pairs, {len(texts):,} texts to encode",
+        f"{len(some):,} real of {len(every):,} pairs, {len(texts):,} texts to encode",
         flush=True,
     )
     vectors = vectors_of(texts, keep)
+    rows = np.flatnonzero(shares >= TOLD)
+    tables = word_tables(train.select(rows), every_fold[rows])
 
-    def numbers(one: list[str], two: list[str]) -> np.ndarray:
+    def numbers(one: list[str], two: list[str], table: WordTable) -> np.ndarray:
         sides = (np.stack([vectors[text] for text in some]) for some in (one, two))
-        return features(one, two, np.vecdot(*sides))
+        return features(one, two, np.vecdot(*sides), table)
 
+    x = np.zeros((len(ones), len(FEATURES)), np.float32)
+    for fold in range(FOLDS):
+        rows = np.flatnonzero(np.array(of_fold) == fold)
+        if len(rows):
+            one, two = ([side[row] for row in rows] for side in (ones, twos))
+            x[rows] = numbers(one, two, tables[fold])
     return {
-        "x": numbers(ones, twos),
+        "x": x,
         "y": np.array(labels, bool),
         "kind": np.array(kinds),
-        "valid_x": numbers(near[1].question1, near[1].question2),
-        "valid_y": np.array(near[1].is_duplicate, bool),
+        "valid_x": numbers(*sides, tables[-1]),
+        "valid_y": np.array(chosen_valid.is_duplicate, bool),
+        "stems": tables[-1].stems,
+        "stem_weights": tables[-1].weights,
     }
+
+
+def word_tables(pairs: QuestionPairs, folds: np.ndarray) -> list[WordTable]:
+    """What stems left say: by the rows outside of each fold, and by all."""
+    none = WordTable(np.zeros(0, np.uint32), np.zeros(0, np.float32))
+    rows = features(pairs.question1, pairs.question2, np.zeros(len(pairs)), none)
+    rows = np.log1p(rows[:, 1:])
+    rows = (rows - rows.mean(axis=0)) / (rows.std(axis=0) + 1e-6)
+    left = stems_left(pairs.question1, pairs.question2)
+    counts = Counter(stem for some in left for stem in some)
+    known = [
+        stem
+        for stem, count in counts.items()
+        if count >= LEAST and not any(map(str.isdigit, stem))
+    ]
+    column = {stem: place for place, stem in enumerate(known)}
+    places = [[column[stem] for stem in some if stem in column] for some in left]
+    ends = np.cumsum([0, *map(len, places)])
+    inner = [place for some in places for place in some]
+    words = scipy.sparse.csr_matrix(
+        (np.ones(len(inner)), inner, ends), (len(pairs), len(known))
+    )
+    columns = scipy.sparse.hstack([scipy.sparse.csr_matrix(rows), words]).tocsr()
+    same = np.array(pairs.is_duplicate, bool)
+    codes = np.array([zlib.crc32(stem.encode()) for stem in known], np.uint32)
+    order = np.argsort(codes)
+    tables = []
+    for fold in range(FOLDS + 1):
+        used = np.flatnonzero(folds != fold)
+        if not 0 < same[used].sum() < len(used) or not len(known):
+            tables.append(none)
+            continue
+        fitted = LogisticRegression(
+            C=DOUBT, solver="liblinear", class_weight="balanced", max_iter=60
+        ).fit(columns[used], same[used])
+        weights = fitted.coef_[0, rows.shape[1] :][order]
+        tables.append(WordTable(codes[order], weights.round(2).astype(np.float32)))
+    return tables
 
 
 def vectors_of(texts: list[str], keep: Path | None) -> dict[str, np.ndarray]:
@@ -510,14 +733,17 @@ def vectors_of(texts: list[str], keep: Path | None) -> dict[str, np.ndarray]:
     return vectors
 
 
-def near_pairs(pairs: QuestionPairs) -> QuestionPairs:
-    """The pairs that share at least half of their units, and are not equal."""
-    share = features(pairs.question1, pairs.question2, np.zeros(len(pairs)))[:, 1]
-    return pairs.select(np.flatnonzero(share >= GATE[0]))
+def share_of(pairs: QuestionPairs) -> np.ndarray:
+    """The share of common units of pairs."""
+    none = WordTable(np.zeros(0, np.uint32), np.zeros(0, np.float32))
+    cosines = np.zeros(len(pairs))
+    return features(pairs.question1, pairs.question2, cosines, none)[:, 1]
 
 
-def made_pairs(pairs: QuestionPairs, edits: Edits) -> list[tuple[str, str, bool, str]]:
-    """Pairs of edits of duplicates: texts, whether they ask the same, and the kind of the edit."""
+def made_pairs(
+    pairs: QuestionPairs, edits: Edits
+) -> list[tuple[str, str, bool, str, int]]:
+    """Pairs of edits of duplicates: texts, whether they ask the same, the kind of the edit, the row."""
     same = np.flatnonzero(pairs.is_duplicate)
     edits.draw.shuffle(same)
     made = []
@@ -532,7 +758,7 @@ def made_pairs(pairs: QuestionPairs, edits: Edits) -> list[tuple[str, str, bool,
                 edited = edit(one) if len(one) < 200 else None
                 if not edited or edited in (one, two):
                     continue
-                made += [(edited, one, equal, kind), (edited, two, equal, kind)]
+                made += [(edited, text, equal, kind, row) for text in (one, two)]
                 found += 1
                 if found == EACH:
                     break
@@ -546,18 +772,20 @@ def fit(data: dict[str, np.ndarray]) -> None:
     x, y, valid = data["x"], data["y"], data["valid_y"]
     order = [(name in RISING) - (name in FALLING) for name in FEATURES]
     trees = HistGradientBoostingClassifier(
-        max_iter=80,
-        learning_rate=0.2,
-        max_leaf_nodes=40,
+        max_iter=120,
+        learning_rate=0.15,
+        max_leaf_nodes=63,
         max_depth=DEPTH,
-        l2_regularization=5,
-        min_samples_leaf=40,
+        l2_regularization=10,
+        min_samples_leaf=20,
         early_stopping=False,
         monotonic_cst=order,
         random_state=SEED,
     ).fit(x, y, sample_weight=weights)
     cosine = LogisticRegression(C=1e6).fit(x[:, :1], y, sample_weight=weights)
     tables = tables_of(trees)
+    tables["stems"] = data["stems"]
+    tables["stem_weights"] = data["stem_weights"]
     tables["cosine"] = np.array([cosine.coef_[0, 0], cosine.intercept_[0]])
     tables["strength"], kept = strength_of(tables, data)
 
@@ -576,6 +804,7 @@ def fit(data: dict[str, np.ndarray]) -> None:
         "what": "trees of the near-miss check, by tools/train_near_misses.py",
         "sha256": hashlib.sha256(WEIGHTS.read_bytes()).hexdigest(),
         "features": [*FEATURES],
+        "stems whose being left says something": len(data["stems"]),
         "data": {
             "labelled pairs of Quora's train rows": int((data["kind"] == "real").sum()),
             "pairs with an edit by rule": {
@@ -596,16 +825,23 @@ def fit(data: dict[str, np.ndarray]) -> None:
 
 def weights_of(data: dict[str, np.ndarray]) -> np.ndarray:
     """Labelled pairs weigh so that the share of duplicates is that of the valid rows."""
-    y, real = data["y"], data["kind"] == "real"
+    y = data["y"]
+    real = data["kind"] == "real"
+    listed = np.isin(data["kind"], ("request", "same request"))
+    made = ~real & ~listed
     base = data["valid_y"].mean()
     weights = np.zeros(len(y))
     for rows, total in (
         (real & y, base),
         (real & ~y, 1 - base),
-        (~real & y, MADE),
-        (~real & ~y, MADE),
+        (made & y, MADE),
+        (made & ~y, MADE),
+        (listed & y, LISTED),
+        (listed & ~y, LISTED),
     ):
         weights[rows] = total / max(rows.sum(), 1)
+    for kind, factor in HEAVY.items():
+        weights[data["kind"] == kind] *= factor
     return weights * len(y)
 
 

@@ -242,8 +242,8 @@ FRENCH = Language(
     },
     units=units_of("""
         g gramme grammes 0.001 mg milligramme milligrammes 1000 kg kilo kilos kilogramme
-        kilogrammes | mètre mètres 0.01 cm centimètre centimètres 0.001 mm millimètre
-        millimètres 1000 km kilomètre kilomètres | litre litres 0.001 ml millilitre
+        kilogrammes | m mètre mètres 0.01 cm centimètre centimètres 0.001 mm millimètre
+        millimètres 1000 km kilomètre kilomètres | l litre litres 0.001 ml millilitre
         millilitres | seconde secondes 60 min minute minutes 3600 h heure heures
         86400 jour jours 604800 semaine semaines | mois 12 an ans année années |
         octet octets 1e3 ko 1e6 mo 1e9 go 1e12 to | % pourcent |
@@ -367,7 +367,7 @@ SPANISH = Language(
         te se nos le les que qué quién quiénes cuál cuáles cómo cuándo dónde cuánto
         cuánta cuántos cuántas y e o u pero si es son soy eres era eran ser sido está están
         estoy estar he ha han hay haber tengo tiene tienen tener puedo puede pueden poder
-        podría debo debe deben debería quiero quiere hacer hago hace hacen va voy ir de del
+        por_qué podría debo debe deben debería quiero quiere hacer hago hace hacen va voy ir de del
         a al en por para con sin sobre bajo hacia desde hasta entre durante antes después
         como también muy más ya aquí ahí allí así cuando donde porque algún alguna alguno
         posible existe
@@ -395,8 +395,8 @@ SPANISH = Language(
     },
     units=units_of("""
         g gramo gramos 0.001 mg miligramo miligramos 1000 kg kilo kilos kilogramo kilogramos |
-        metro metros 0.01 cm centímetro centímetros 0.001 mm milímetro milímetros 1000 km
-        kilómetro kilómetros | litro litros 0.001 ml mililitro mililitros | s segundos 60 min
+        m metro metros 0.01 cm centímetro centímetros 0.001 mm milímetro milímetros 1000 km
+        kilómetro kilómetros | l litro litros 0.001 ml mililitro mililitros | s segundos 60 min
         minuto minutos 3600 h hora horas 86400 día días 604800 semana semanas | mes meses 12
         año años | byte bytes 1e3 kb 1e6 mb 1e9 gb 1e12 tb | % porciento | € euro euros eur |
         $ dólar dólares usd | £ libra libras | grado grados °

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+import zlib
 from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from siamese.model.near_miss_order import Arranger
+from siamese.model.near_miss_slips import letters_of
 from siamese.model.near_miss_units import (
     CAPITALS,
     CURRENCIES,
@@ -33,8 +35,7 @@ from siamese.model.near_miss_units import (
 
 TIMES = 16  # A unit counts at most so often in a text.
 HELD = 100_000  # tokens that are kept
-# The first two exclude no other kind; "Can I" and "How can I" do not exclude each other.
-KINDS_OF_QUESTION = ("", "what", "whether", "how to")
+KINDS_OF_QUESTION = ("", "what", "whether")  # The first two exclude no other kind.
 WHETHER = KINDS_OF_QUESTION.index("whether")
 
 K = TypeVar("K")
@@ -136,8 +137,14 @@ class Texts(NamedTuple):
     group_kinds: np.ndarray  # int64
     letters: np.ndarray  # int16 [keys]
     beginnings: np.ndarray  # int64 [keys]: alike for keys that begin alike
+    codes: np.ndarray  # uint32 [keys]: their CRC-32
+    letters_of: (
+        np.ndarray
+    )  # int64 [keys]: the same for a word and its slips, 0 for none
+    words: list[str]  # the keys, in the order of their numbers
     negated: np.ndarray  # int8 [texts], 1 for an odd number of negations
     questions: np.ndarray  # int16 [texts], the number of a kind of question word
+    modals: np.ndarray  # int16 [texts], the number of a kind of modal, 0 for none
     passive: np.ndarray  # bool [texts]: "was eaten by"
 
     def has(self, at: np.ndarray, kinds: int) -> np.ndarray:
@@ -152,6 +159,7 @@ class Text(NamedTuple):
     heads: list[str]  # the key before each, determiners left out
     negations: list[str]
     question: str  # the kind of its question word
+    modal: str  # the kind of its first word such as "can" or "must"
 
 
 class _Pieces(NamedTuple):
@@ -223,7 +231,7 @@ class Reader:
         self._of_entry = _Columns(**_OF_ENTRY)
         self._pieces: list[str] = []
         self._word_numbers = _Numbers(self._add_word)
-        self._of_word = _Columns(question=np.int16, auxiliary=bool)
+        self._of_word = _Columns(question=np.int16, auxiliary=bool, modal=np.int16)
         self._words: list[str] = []
         self._forms = _Numbers(self._add_form)
         self._units_of_form = _Ragged()
@@ -231,12 +239,19 @@ class Reader:
         self._of_unit = _Columns(**_OF_UNIT)
         self._units: list[Unit] = []
         self._keys = _Numbers(self._add_key)
-        self._of_key = _Columns(letters=np.int16, beginning=np.int64)
+        self._of_key = _Columns(
+            letters=np.int16, beginning=np.int64, code=np.uint32, letters_of=np.int64
+        )
+        self._key_words: list[str] = []
+        self._letters = _Numbers[str](lambda letters: None)
+        self._letters[""]
         self._groups_of_key = _Ragged()
         self._kinds_of_groups = _Columns(kind=np.int64)
         self._groups = _Numbers[str](lambda group: None)
         self._beginnings = _Numbers[str](lambda start: None)
         self._questions = _Numbers[str](lambda kind: None)
+        self._modals = _Numbers[str](lambda kind: None)
+        self._modals[""]
         for kind in KINDS_OF_QUESTION:
             self._questions[kind]
         self._no_head = self._keys[""]
@@ -272,7 +287,10 @@ class Reader:
     def _add_word(self, word: str) -> None:
         kind = self.words.language.questions.get(word.partition("'")[0], "")
         self._words.append(word)
-        self._of_word.append((self._questions[kind], word in self.words.auxiliaries))
+        modal = self._modals[self.words.language.modals.get(word, "")]
+        self._of_word.append(
+            (self._questions[kind], word in self.words.auxiliaries, modal)
+        )
 
     def _add_form(self, form: tuple[str, str]) -> None:
         """A word, and the piece that it is where it is a name."""
@@ -314,7 +332,11 @@ class Reader:
         # Words of four letters begin alike by three, others by four.
         start = key[:4] if len(key) > 4 else key[:3]
         begins = key.isalpha() and len(key) > 3
-        self._of_key.append((len(key), self._beginnings[start] if begins else -1))
+        beginning = self._beginnings[start] if begins else -1
+        code = zlib.crc32(key.encode())
+        letters = self._letters[letters_of(key)]
+        self._of_key.append((len(key), beginning, code, letters))
+        self._key_words.append(key)
 
     # All texts together.
 
@@ -343,8 +365,12 @@ class Reader:
             self._kinds_of_groups["kind"],
             self._of_key["letters"],
             self._of_key["beginning"],
+            self._of_key["code"],
+            self._of_key["letters_of"],
+            self._key_words,
             (negated % 2).astype(np.int8),
             self._asked(pieces, n),
+            self._modals_of(pieces, n),
             passive,
         )
 
@@ -354,6 +380,7 @@ class Reader:
             pieces, units, negations, _ = self._in_order([text])
             names = list(self._questions)
             keys = list(self._keys)
+            modal = self._modals_of(pieces, 1)[0]
             shown = [self._units[unit].shown for unit in negations.units.tolist()]
             if self.words.language.double_negation:
                 shown = shown[:1]
@@ -362,6 +389,7 @@ class Reader:
                 [keys[head] for head in self._heads(units).tolist()],
                 shown,
                 names[self._asked(pieces, 1)[0]],
+                list(self._modals)[modal],
             )
 
     def _in_order(
@@ -563,4 +591,22 @@ class Reader:
             kind = names[kinds[place]]
             asked = self.words.asked_more(kind, [self._words[word] for word in after])
             found[pieces.owners[place]] = self._questions[asked]
+        return found
+
+    def _modals_of(self, pieces: _Pieces, n: int) -> np.ndarray:
+        """The numbers of the kinds of texts' first modals, such as "can" or "have to"."""
+        kinds = self._of_word["modal"][pieces.words]
+        known = self.words.language.modals
+        for before, after in (two.split() for two in known if " " in two):
+            pair = self._word_numbers[before], self._word_numbers[after]
+            at = np.flatnonzero(pieces.words[1:] == pair[1]) + 1
+            at = at[pieces.words[at - 1] == pair[0]]
+            at = at[pieces.owners[at - 1] == pieces.owners[at]]
+            own = kinds[at] == 0
+            kinds[at[own]] = self._modals[known[f"{before} {after}"]]
+        at = np.flatnonzero(kinds)
+        owners = pieces.owners[at]
+        at = at[np.append(True, owners[1:] != owners[:-1])[: len(at)]]
+        found = np.zeros(n, np.int16)
+        found[pieces.owners[at]] = kinds[at]
         return found

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from siamese.model.near_miss_features import reader_of
 from siamese.model.near_miss_reading import Text
+from siamese.model.near_miss_slips import is_slip, letters_of
 from siamese.model.near_miss_tables import common_table, table_of
 from siamese.model.near_miss_units import (
     DATE,
@@ -16,6 +17,7 @@ from siamese.model.near_miss_units import (
     OPPOSITE,
     SCOPE,
     SMALL,
+    THING,
     Unit,
     Words,
 )
@@ -45,7 +47,9 @@ class _Told:
     def __init__(self, words: Words, one: Text, two: Text):
         self.words = words
         self.texts = one, two
-        self.left = _left_over(one.units, two.units), _left_over(two.units, one.units)
+        self.left = _without_slips(
+            _left_over(one.units, two.units), _left_over(two.units, one.units)
+        )
         self.pairs = _excluding(words, *self.left)
         self.found: list[Difference] = []
 
@@ -67,6 +71,8 @@ class _Told:
         if _asks_else({*questions}):
             asked = map(self.words.question_word, questions)
             self.add("question word", ([word] for word in asked))
+        else:
+            self.modals()
         self.add("direction", _turned(*self.texts))
         rest = [
             [u.shown for u in some if not u.kinds & SMALL and u.shown not in told]
@@ -88,6 +94,12 @@ class _Told:
             for some in self.left
         ]
 
+    def modals(self) -> None:
+        """Adds "can" and "must" where each text has another of them."""
+        one, two = (text.modal for text in self.texts)
+        if one and two and one != two:
+            self.add("question word", ([one], [two]))
+
     def negations(self) -> None:
         """Adds the negations where one text has one more, or an odd number more."""
         negated = [(one, two) for name, one, two in self.pairs if name == "negation"]
@@ -100,8 +112,7 @@ class _Told:
 
 def _asks_else(kinds: set[str]) -> bool:
     """Whether two kinds of question word exclude each other."""
-    is_same = len(kinds) < 2 or kinds == {"whether", "how to"}
-    return not is_same and kinds.isdisjoint(("", "what"))
+    return len(kinds) == 2 and kinds.isdisjoint(("", "what"))
 
 
 def _left_over(units: list[Unit], others: list[Unit]) -> list[Unit]:
@@ -117,8 +128,27 @@ def _left_over(units: list[Unit], others: list[Unit]) -> list[Unit]:
     return left
 
 
+def _without_slips(one: list[Unit], two: list[Unit]) -> tuple[list[Unit], list[Unit]]:
+    """The units left on each side without those that are one word but for a slip of the pen."""
+    meant = {
+        letters_of(unit.key): unit for unit in reversed(two) if not unit.kinds & SMALL
+    }
+    meant.pop("", None)
+    rest = []
+    taken = []
+    for unit in one:
+        letters = "" if unit.kinds & SMALL else letters_of(unit.key)
+        other = meant.get(letters)
+        if other and is_slip(unit.key, other.key):
+            taken.append(meant.pop(letters))
+        else:
+            rest.append(unit)
+    return rest, [unit for unit in two if unit not in taken]
+
+
 _NAME_OF_GROUP = {
     OPPOSITE: "verb",
+    THING: "noun",
     DIRECTION: "direction",
     SCOPE: "scope",
     DATE: "date",

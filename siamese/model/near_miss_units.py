@@ -14,8 +14,10 @@ from siamese.model.near_miss_words import Language
 from siamese.text.cleaning import cleaned, normalized, straightened
 
 LITTLE = 0.25  # the weight of a word such as "the" beside 1 of a word of content
-# What a unit is, one bit each; the last two are kinds of words that exclude each other.
-NUMBER, DATE, NAME, SCOPE, SMALL, OPPOSITE, DIRECTION = (1 << n for n in range(7))
+# What a unit is, one bit each; the last three are kinds of words that exclude each other.
+NUMBER, DATE, NAME, SCOPE, SMALL, OPPOSITE, DIRECTION, THING = (
+    1 << n for n in range(8)
+)
 PIECES = re.compile(  # a group, so that a text is split at its pieces and they stay
     r"((?<![^\s(])-(?=[$€£]?\d)"  # -5
     r"|[$€£¥₹%°]"
@@ -61,6 +63,7 @@ class Words:
         for name, kind, groups in (
             ("date", DATE, language.dates),
             ("opposite", OPPOSITE, language.opposites),
+            ("thing", THING, language.things),
             ("direction", DIRECTION, language.directions),
             ("scope", SCOPE, language.scopes),
         ):
@@ -198,9 +201,14 @@ def units_of_piece(words: Words, piece: str) -> Iterable[Unit]:
             return
         if rest in ("s", "re", "m", "ve", "ll", "d", "t"):
             piece = base
+    if piece in words.language.questions:
+        yield words.unit(piece)  # "por_qué" is one word.
+        return
     for part in re.split(r"[/&_]|-(?=\w{3})", piece) if len(piece) > 2 else [piece]:
         part = part.replace("-", "").strip("'.")
-        if part in language.negations:
+        if part in language.numbers:
+            yield Unit(language.numbers[part], NUMBER, 1.0, part)
+        elif part in language.negations:
             yield Unit("not", 0, 0.0, part)
             without, positive = language.without
             if part == without:

@@ -37,10 +37,14 @@ class Language:
     prefixes: tuple[str, ...]  # that make an opposite of a word
     prefix_pairs: tuple[tuple[str, str], ...]  # each other's opposites
     opposites: list[list[str]]  # groups of which one excludes the others
+    # the same for nouns
+    things: list[list[str]] = field(default_factory=list)
     directions: list[list[str]]  # the same for before and after, to and from
     scopes: list[list[str]]  # the same for all and some, first and last
     same: list[list[str]]  # synonyms: each is read as the first
     questions: dict[str, str]  # question words, each with its kind
+    # words such as "can" and "must", each with its kind
+    modals: dict[str, str] = field(default_factory=dict)
     measures: frozenset[str]  # after "how": how long is not how often
     clauses: frozenset[str]  # They begin what may stand first or last in a sentence.
     joins: frozenset[str]  # words between two that may be exchanged
@@ -49,7 +53,7 @@ class Language:
     def all_words(self) -> frozenset[str]:
         """All words of the table."""
         groups = [*self.dates, *self.opposites, *self.directions, *self.scopes]
-        groups += self.same
+        groups += [*self.things, *self.same]
         found = self.little | self.negations | self.joins | self.questions.keys()
         found |= self.numbers.keys() | self.ordinals.keys() | self.scales.keys()
         found |= self.units.keys() | self.negated.keys()
@@ -217,11 +221,7 @@ ENGLISH = Language(
         charge discharge drain | expand shrink | strengthen weaken | improve worsen |
         support oppose | agree disagree | remember forget | find lose | read write |
         speak listen | play pause stop | mount unmount | merge split | lengthen shorten |
-        boy girl | man woman | men women | male female | husband wife | father mother |
-        dad mom mum | son daughter | brother sister | king queen | uncle aunt |
-        grandfather grandmother | boyfriend girlfriend | parent child | adult child |
-        teacher student pupil | employer employee | landlord tenant | buyer seller |
-        doctor patient | row column | keyboard mouse monitor | hot cold warm cool |
+        hot cold warm cool |
         big small | large small | tall short | long short | wide narrow | thick thin |
         heavy light | fast slow | quick slow | early late | old new young | rich poor |
         good bad evil | right wrong left | right left | easy hard difficult | safe dangerous
@@ -229,17 +229,25 @@ ENGLISH = Language(
         inside outside | internal external | indoor outdoor | front back rear | top bottom |
         north south east west | northern southern eastern western | horizontal vertical
         | black white red blue green yellow brown grey gray pink purple orange | positive
-        negative | plus minus | profit loss | strength weakness | advantage disadvantage |
+        negative | plus minus | online offline | wired wireless |
+        solid liquid gas | wet dry | loud quiet | happy sad | liberal conservative
+    """),
+    things=groups_of("""
+        boy girl | man woman | men women | male female | husband wife | father mother |
+        dad mom mum | son daughter | brother sister | king queen | uncle aunt |
+        grandfather grandmother | boyfriend girlfriend | parent child | adult child |
+        teacher student pupil | employer employee | landlord tenant | buyer seller |
+        doctor patient | row column | keyboard mouse monitor |
+        profit loss | strength weakness | advantage disadvantage |
         pro con | love hatred | war peace | day night | life death | input output |
-        online offline | wired wireless | sender recipient receiver | vowel consonant |
-        solid liquid gas | wet dry | loud quiet | happy sad | introvert extrovert |
-        democrat republican | liberal conservative | christian muslim hindu jew |
+        sender recipient receiver | vowel consonant | introvert extrovert |
+        democrat republican | christian muslim hindu jew |
         breakfast lunch dinner | hardware software | car bike bus train
     """),
     directions=groups_of("""
         before after during | to from | into out | in out | up down | above below |
         over under | upstairs downstairs | forward backward back | inward outward |
-        incoming outgoing | ahead behind | since until | toward away
+        incoming outgoing | ahead behind | since until | toward away | within after
     """),
     scopes=groups_of("""
         all some any none every each no | first last second | last this next | only also | always never
@@ -279,6 +287,14 @@ ENGLISH = Language(
         why why when when where where who who whom who whose who how how what what which
         what
     """),
+    modals={
+        **values_of("""
+            can can could can may can might can must must should must ought must shall
+            must will will would will cannot can can't can couldn't can mustn't must
+            shouldn't must won't will wouldn't will
+        """),
+        **dict.fromkeys(["have to", "has to", "need to", "needs to"], "must"),
+    },
     measures=words_of(
         "many much long often far old big tall fast large soon late deep"
     ),

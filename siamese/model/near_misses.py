@@ -10,20 +10,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Sequence
-from importlib import resources
 
 import numpy as np
 
 from siamese.encoders.protocol import checksum
 from siamese.errors import ArgumentError
-from siamese.model.near_miss_features import FEATURES, features
+from siamese.model.near_miss_features import FEATURES, features, shipped_weights
 from siamese.model.near_miss_reasons import Difference, differences_of
 from siamese.model.trees import Trees
 
 # Between these shares of common units the penalty grows to all of it.
 GATE = (0.5, 0.6)
-SHORT = 6  # The penalty of longer texts falls: one word of twenty says less than one of five.
-MARGIN = 0.5  # of two logits: the doubt that is not yet a penalty
+SHORT = 8  # The penalty of longer texts falls: one word of twenty says less than one of five.
+MARGIN = 0.8  # of two logits: the doubt that is not yet a penalty
 KINDS = (
     "number",
     "date",
@@ -41,11 +40,11 @@ _OF_KIND = {
     "number": ("numbers_exchanged", "numbers_added"),
     "date": ("dates_exchanged", "dates_added"),
     "negation": ("negation",),
-    "direction": ("directions", "moved", "breaks", "crossed", "passive"),
-    "name": ("names_exchanged", "names_added"),
-    "noun": ("words_exchanged", "words_added", "longest_left"),
+    "direction": ("directions", "moved", "names_moved", "breaks", "crossed", "passive"),
+    "name": ("names_exchanged", "names_added", "names_alike"),
+    "noun": ("words_exchanged", "words_added", "longest_left", "things"),
     "verb": ("opposites",),
-    "question word": ("question_word",),
+    "question word": ("question_word", "whether", "modals"),
     "scope": ("scopes", "scope_added"),
 }
 _DIFFER = [_N[name] for some in _OF_KIND.values() for name in some]
@@ -57,7 +56,7 @@ class NearMissCheck:
     Of a cosine s it makes ``s - strength * g * max(0, l - m - MARGIN)``. The logit l is
     that of being duplicates by the cosine alone, m that by all `FEATURES`; g rises from
     0 to 1 where the share of common units rises between the two shares of `GATE`, times
-    `SHORT` / units where the two have more than `SHORT` units on average. So a
+    (`SHORT` / units)² where the two have more than `SHORT` units on average. So a
     pair is never made more alike, and one that shares less than half of its units stays
     as it is. Texts of more than `MOST_UNITS` words are not compared.
 
@@ -94,7 +93,7 @@ class NearMissCheck:
     @classmethod
     def shipped(cls, ignore: Iterable[str] = ()) -> NearMissCheck:
         """The check that comes with the package; near_misses.json has its data and figures."""
-        return cls(_shipped_weights(), ignore)
+        return cls(shipped_weights(), ignore)
 
     def penalty(
         self, texts_a: Sequence[str], texts_b: Sequence[str], cosines: np.ndarray
@@ -135,7 +134,7 @@ class NearMissCheck:
         near = near[differ]
         rows = rows[differ]
         gate = np.clip((rows[:, _N["share"]] - low) / (high - low), 0, 1)
-        gate *= np.minimum(SHORT / np.maximum(rows[:, _N["units"]], 1), 1)
+        gate *= np.minimum(SHORT / np.maximum(rows[:, _N["units"]], 1), 1) ** 2
         slope, shift = self.weights["cosine"]
         doubt = slope * rows[:, _N["cosine"]] + shift - self.logits(rows) - MARGIN
         found[near] = gate * np.maximum(doubt, 0)
@@ -149,10 +148,3 @@ class NearMissCheck:
         """In what two texts differ, ignored kinds left out; other words only where nothing else does."""
         found = [d for d in differences_of(text_a, text_b) if d.kind not in self.ignore]
         return [d for d in found if d.kind != "noun"] or found
-
-
-@functools.cache
-def _shipped_weights() -> dict[str, np.ndarray]:
-    path = resources.files("siamese") / "model" / "near_misses.npz"
-    with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-        return dict(arrays)

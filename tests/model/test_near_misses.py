@@ -2,6 +2,7 @@
 
 import csv
 import json
+import subprocess
 import sys
 from collections import Counter
 from hashlib import sha256
@@ -61,7 +62,7 @@ def texts_by_hand() -> set[str]:
 
 def penalties(pairs) -> np.ndarray:
     ones, twos = zip(*(pair[:2] for pair in pairs))
-    return CHECK.penalty(ones, twos, np.full(len(ones), 0.97, np.float32))
+    return CHECK.penalty(ones, twos, np.full(len(ones), 0.9, np.float32))
 
 
 def test_what_is_written_by_hand_stands_in_no_other_set():
@@ -149,15 +150,53 @@ def test_equal_numbers_written_in_two_ways_are_no_difference(one, two):
     assert not differences(one, two)
 
 
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("Is the office in Hyderabad open?", "Is the office in Hydearbad open?"),
+        ("Who hosts the show tomorrow?", "Who hosts the show tommorow?"),
+        ("How do I change the language?", "How do I change the lanugage?"),
+    ],
+)
+def test_a_slip_of_the_pen_is_no_difference(one, two):
+    assert not differences(one, two)
+    assert penalties([(one, two)])[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("Where is the trial held?", "Where is the trail held?"),
+        ("Is the desert far?", "Is the dessert far?"),
+        ("Is the parent known?", "Is the pattern known?"),
+    ],
+)
+def test_another_word_is_a_difference_though_its_letters_are_alike(one, two):
+    assert [found.kind for found in CHECK.reasons(one, two)] == ["noun"]
+
+
+def test_the_reasons_of_a_first_pair_name_its_modal():
+    """A reader that has met no modal yet has no number for it."""
+    code = (
+        "from siamese.model.near_misses import NearMissCheck;"
+        "pair = 'Do I have to pay twice?', 'Can I pay twice?';"
+        "print(NearMissCheck.shipped().reasons(*pair)[0].kind)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.split("\n")[0] == "question word"
+
+
 def test_kinds_that_are_ignored_do_not_count():
     for one, two, kind in NEAR:
         check = NearMissCheck.shipped(ignore=[kind])
-        cosine = np.array([0.97])
+        cosine = np.array([0.9])
         assert check.penalty([one], [two], cosine) < CHECK.penalty([one], [two], cosine)
         assert kind not in {found.kind for found in check.reasons(one, two)}
     everything = NearMissCheck.shipped(ignore=KINDS)
     ones, twos, _ = zip(*NEAR)
-    assert everything.penalty(ones, twos, np.full(len(NEAR), 0.97)).max() < 0.05
+    assert everything.penalty(ones, twos, np.full(len(NEAR), 0.9)).max() < 0.05
 
 
 def test_a_kind_that_there_is_not_is_refused_with_those_that_there_are():
@@ -209,7 +248,26 @@ def test_what_measures_is_not_trained_on(monkeypatch):
     assert {*ones, *twos} <= {*encoded}
     assert len(data["x"]) == len(data["y"]) > len(pairs)
     assert not texts_by_hand() & {*encoded}
-    assert all({"Bonn", "Oslo"} & {*text.split()} or "dog" in text for text in encoded)
+    listed = {
+        text
+        for *pair, _, _ in train_near_misses.requests(train_near_misses.SEED)
+        for text in pair
+    }
+    edited = {*encoded} - listed
+    assert all({"Bonn", "Oslo"} & {*text.split()} or "dog" in text for text in edited)
+
+
+def test_a_list_of_requests_that_differ_in_one_part_has_no_group():
+    """Four beginnings, four things and four weeks; none of the things is trained on."""
+    texts = [
+        f"{begin} read the {thing} in week {week}?"
+        for begin in ("When must I", "How do I", "Can I", "Why should I")
+        for thing in ("CSV file", "paper", "lecture notes", "feedback")
+        for week in range(1, 5)
+    ]
+    index = QuestionIndex.build(DuplicateDetector.pretrained().with_check(CHECK), texts)
+    for threshold in (0.7, 0.75, 0.8):
+        assert not index.grouped(threshold, regroup=True).groups
 
 
 TRAIN = (
