@@ -240,7 +240,7 @@ def test_the_sample_questions_are_those_of_the_corpus():
 @pytest.mark.slow
 def test_the_commands_of_the_readme_run_in_order(tmp_path):
     output = run_readme.run(tmp_path, installed=True)
-    assert "22 groups of 58 questions, the largest of 5" in output
+    assert "23 groups of 60 questions, the largest of 5" in output
     assert "How can I reset the password for my account?" in output
     assert "of 30 labels" in output and (tmp_path / "better.csv").exists()
     assert "-> duplicate: " in output
