@@ -238,10 +238,10 @@ def _slips(t: Texts, left: list[_Side]) -> list[np.ndarray]:
     _, in_a, in_b = np.intersect1d(
         codes_a, codes_b, assume_unique=True, return_indices=True
     )
-    rows = [rows_a[in_a], rows_b[in_b]]
-    numbers = [t.keys[at[own]] // TIMES for (_, at), own in zip(left, rows)]
+    same_letters = [rows_a[in_a], rows_b[in_b]]
+    numbers = [t.keys[at[own]] // TIMES for (_, at), own in zip(left, same_letters)]
     slips = [is_slip(t.words[one], t.words[two]) for one, two in zip(*numbers)]
-    return [own[np.array(slips, bool)] for own in rows]
+    return [own[np.array(slips, bool)] for own in same_letters]
 
 
 def stems_left(texts_a: Sequence[str], texts_b: Sequence[str]) -> list[list[str]]:
