@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from siamese.model.detector import DuplicateDetector
 
 FORMAT = "siamese"
-VERSION = 7
+VERSION = 8
 MODEL_NAME = "model.safetensors"  # in the directory of a run
 _TREES = "check/"  # The names of the arrays of a model's own check begin so.
 # What reading other contents raises.
