@@ -147,7 +147,7 @@ OUTPUTS = [
     ),
     (
         "index export q.db new.parquet",
-        "siamese.index:QuestionIndex.snapshot",
+        "siamese.index.stored:FileIndex.snapshot",
         "new.parquet",
     ),
 ]
