@@ -43,10 +43,7 @@ def is_slip(one: str, other: str) -> bool:
     if len(one) != len(other):
         return False
     differ = [place for place in range(len(one)) if one[place] != other[place]]
-    first, last = differ[0], differ[-1]
-    return (
-        len(differ) == 2
-        and last == first + 1
-        and one[first] == other[last]
-        and one[last] == other[first]
-    )
+    if len(differ) != 2 or differ[1] != differ[0] + 1:
+        return False
+    first, second = differ
+    return one[first] == other[second] and one[second] == other[first]

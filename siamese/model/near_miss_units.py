@@ -201,9 +201,15 @@ def units_of_piece(words: Words, piece: str) -> Iterable[Unit]:
             return
         if rest in ("s", "re", "m", "ve", "ll", "d", "t"):
             piece = base
-    if piece in words.language.questions:
+    if piece in language.questions:
         yield words.unit(piece)  # "por_qué" is one word.
-        return
+    else:
+        yield from _units_of_parts(words, piece)
+
+
+def _units_of_parts(words: Words, piece: str) -> Iterable[Unit]:
+    """The units of the parts of a piece without digits: "and/or" has two, "e-mail" one."""
+    language = words.language
     for part in re.split(r"[/&_]|-(?=\w{3})", piece) if len(piece) > 2 else [piece]:
         part = part.replace("-", "").strip("'.")
         if part in language.numbers:
