@@ -177,6 +177,9 @@ class ListPairs:
                 f"Of {len(answers)} labels only {duplicates} are duplicates; a threshold takes {ENOUGH}."
             )
         rows, labels = self._answered(answers)
+        in_order = ~self._are_refused(rows)
+        rows = rows[in_order]
+        labels = labels[in_order]
         are_few = not ENOUGH <= labels.sum() < len(labels)
         if (
             are_few
@@ -219,6 +222,18 @@ class ListPairs:
         ]
         rows = np.array([pair[:2] for pair in known], np.int64).reshape(-1, 2)
         return rows, np.array([label for *_, label in known], bool)
+
+    def _are_refused(self, rows: np.ndarray) -> np.ndarray:
+        """Which pairs of rows the near-miss check keeps below the threshold, bool [n].
+
+        They are asked about because they are refused, not by their rank: what is answered
+        to them says nothing about the other pairs of their rank.
+        """
+        size = len(self.entries)
+        known, refused = (
+            np.sort(pairs, axis=1) @ [size, 1] for pairs in (rows, self.refused)
+        )
+        return np.isin(known, refused)
 
     def _ranks(self, rows: np.ndarray) -> np.ndarray:
         """The ranks of pairs of rows by each weight, int64 [weights, n]; below all of them the last."""

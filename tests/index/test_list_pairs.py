@@ -158,3 +158,28 @@ def test_five_of_thirty_pairs_that_are_asked_were_refused_by_the_check():
     scores = detector.decision.scores(*sides)
     refused = (cosines > detector.threshold) & (scores <= detector.threshold)
     assert refused.sum() >= 5
+
+
+def test_answers_to_refused_pairs_leave_the_threshold_where_the_others_put_it():
+    """They are asked because they are refused: their ranks say nothing about others there."""
+    questions = [own["question"] for own in handwritten_questions()]
+    owners = {
+        own["question"]: own["group"] or own["id"] for own in handwritten_questions()
+    }
+    detector = QuestionIndex.build("use", questions).detector
+    similar = ListPairs.of_list(QuestionIndex.build(detector, questions).snapshot())
+    asked = []
+    for _ in range(25):
+        answers = QuestionPairs(*([own[at] for own in asked] for at in range(3)))
+        one, two = (similar.entries[row]["question"] for row in similar.next(answers))
+        asked.append((one, two, int(owners[one] == owners[two])))
+    texts = [similar.entries[row]["question"] for row in range(len(similar.entries))]
+    refused = {frozenset(texts[row] for row in pair) for pair in similar.refused[:5]}
+    asked = [own for own in asked if frozenset(own[:2]) not in refused]
+    without = QuestionPairs(*([own[at] for own in asked] for at in range(3)))
+    forgiven = [(*pair, 1) for pair in refused]
+    every = QuestionPairs(*([own[at] for own in asked + forgiven] for at in range(3)))
+    fits = [similar.fitted(detector, own, resamples=0) for own in (without, every)]
+    assert len(refused) == 5
+    assert fits[0]["threshold"] == fits[1]["threshold"]
+    assert fits[0]["list_threshold"] == fits[1]["list_threshold"]
