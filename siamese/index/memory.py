@@ -235,10 +235,13 @@ class ListIndex(QuestionIndex):
     def _changes(self, incoming: Incoming) -> Changes:
         now = self._now
         if incoming.ids is None:
+            texts = list(map(folded, incoming.texts))
+            wanted = set(texts)
             id_of: dict[str, str] = {}
             for text, entry in zip(now.folded, now.entries):
-                id_of.setdefault(text, entry["id"])
-            return without_ids(list(map(folded, incoming.texts)), id_of)
+                if text in wanted:
+                    id_of.setdefault(text, entry["id"])
+            return without_ids(texts, id_of)
         stored = {
             entry["id"]: Stored(place, entry["question"], entry["columns"])
             for place, entry in enumerate(now.entries)

@@ -348,10 +348,11 @@ def questions_of(
     def read_part(part: slice) -> list[str]:
         return list(map(encoder.read, distinct[part]))
 
-    # The thread reads texts while earlier ones are encoded.
+    # The thread reads texts while earlier ones are encoded; one part needs none.
     with bar, ThreadPoolExecutor(1) as thread:
+        in_order = map if len(parts) < 2 else thread.map
         try:
-            for part, own in zip(parts, thread.map(read_part, parts)):
+            for part, own in zip(parts, in_order(read_part, parts)):
                 vectors[part] = encoder.encode(own)
                 read += own
                 if show_progress:

@@ -87,17 +87,24 @@ class Trees(NamedTuple):
         children = np.stack([self.left, self.right], axis=1).ravel().astype(np.intp)
         for at in range(0, len(rows), _ROWS):
             columns = np.ascontiguousarray(rows[at : at + _ROWS].T)
-            each = np.arange(columns.shape[1])
+            n = columns.shape[1]
+            each = np.arange(n)
             numbers = columns.ravel()
-            places = self.feature.astype(np.intp) * len(each)
-            for root in self.roots.tolist():
-                node = np.full(len(each), root)
+            places = self.feature.astype(np.intp) * n
+            # Few rows go through several trees at once.
+            count = _ROWS // n
+            for first in range(0, len(self.roots), count):
+                roots = self.roots[first : first + count].astype(np.intp)
+                node = np.repeat(roots, n)
+                own = np.tile(each, len(roots))
                 for _ in range(self.depth):
                     place = places.take(node)
-                    place += each
+                    place += own
                     is_above = numbers.take(place) > self.threshold.take(node)
                     node += node
                     node += is_above
                     node = children.take(node)
-                sums[at : at + _ROWS] += self.value.take(node)
+                # One after the other: the order decides how a sum is rounded.
+                for values in self.value.take(node).reshape(len(roots), n):
+                    sums[at : at + _ROWS] += values
         return sums
