@@ -431,12 +431,13 @@ def below_threshold(snapshot: Snapshot, count: int = 50) -> Below:
     """
     labels = group_labels(snapshot.groups, len(snapshot.vectors))
     rows = np.unique(first_places(snapshot.questions.folded, str))
-    vectors = snapshot.vectors[rows]
+    are_different = len(rows) == len(snapshot.vectors)
+    vectors = snapshot.vectors if are_different else snapshot.vectors[rows]
     labels = labels[rows]
     sizes = np.bincount(labels, minlength=1)
     own = int(sizes @ (sizes - 1)) // 2  # pairs that do not count
     above = pairs_above(snapshot.vectors)
-    among = above if len(rows) == len(snapshot.vectors) else pairs_above(vectors)
+    among = above if are_different else pairs_above(vectors)
     enough = np.flatnonzero(among >= SPARE * count + own)
     lowest = float(CUTS[enough.max(initial=0)])
     one, two, cosines, _ = strongest_pairs(
