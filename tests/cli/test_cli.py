@@ -137,11 +137,11 @@ def test_the_demo_shows_what_it_can_and_what_it_cannot(run, monkeypatch):
     # The figures that docs/topics/quality.md prints.
     figures = facts["handwritten"]
     assert figures["without_answers"] == {
-        "pairs_found": 56,
-        "precision": pytest.approx(0.946, abs=0.02),
+        "pairs_found": 57,
+        "precision": pytest.approx(0.930, abs=0.02),
         "recall": pytest.approx(0.442, abs=0.02),
     }
-    assert figures["after_answers"]["recall"] == pytest.approx(0.617, abs=0.02)
+    assert figures["after_answers"]["recall"] == pytest.approx(0.600, abs=0.02)
     assert figures["languages"]["found_first"] > 0.9 * figures["languages"]["asked"]
 
 
