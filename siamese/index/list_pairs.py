@@ -176,10 +176,7 @@ class ListPairs:
             raise DataError(
                 f"Of {len(answers)} labels only {duplicates} are duplicates; a threshold takes {ENOUGH}."
             )
-        rows, labels = self._answered(answers)
-        in_order = ~self._are_refused(rows)
-        rows = rows[in_order]
-        labels = labels[in_order]
+        rows, labels = self._answered_by_rank(answers)
         are_few = not ENOUGH <= labels.sum() < len(labels)
         if (
             are_few
@@ -223,12 +220,20 @@ class ListPairs:
         rows = np.array([pair[:2] for pair in known], np.int64).reshape(-1, 2)
         return rows, np.array([label for *_, label in known], bool)
 
-    def _are_refused(self, rows: np.ndarray) -> np.ndarray:
-        """Which pairs of rows the near-miss check keeps below the threshold, bool [n].
+    def _answered_by_rank(
+        self, answers: QuestionPairs
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """As `_answered`, without the pairs that the near-miss check keeps below the threshold.
 
         They are asked about because they are refused, not by their rank: what is answered
         to them says nothing about the other pairs of their rank.
         """
+        rows, labels = self._answered(answers)
+        by_rank = ~self._are_refused(rows)
+        return rows[by_rank], labels[by_rank]
+
+    def _are_refused(self, rows: np.ndarray) -> np.ndarray:
+        """Which pairs of rows the near-miss check keeps below the threshold, bool [n]."""
         size = len(self.entries)
         known, refused = (
             np.sort(pairs, axis=1) @ [size, 1] for pairs in (rows, self.refused)

@@ -138,9 +138,8 @@ class Texts(NamedTuple):
     letters: np.ndarray  # int16 [keys]
     beginnings: np.ndarray  # int64 [keys]: alike for keys that begin alike
     codes: np.ndarray  # uint32 [keys]: their CRC-32
-    letters_of: (
-        np.ndarray
-    )  # int64 [keys]: the same for a word and its slips, 0 for none
+    # int64 [keys]: the same for a word and its slips, 0 for none
+    letters_of: np.ndarray
     words: list[str]  # the keys, in the order of their numbers
     negated: np.ndarray  # int8 [texts], 1 for an odd number of negations
     questions: np.ndarray  # int16 [texts], the number of a kind of question word
@@ -378,17 +377,18 @@ class Reader:
         """One text with its words."""
         with self._lock:
             pieces, units, negations, _ = self._in_order([text])
-            names = list(self._questions)
-            keys = list(self._keys)
+            # They number a kind that comes for the first time, so its name is looked up after.
+            heads = self._heads(units).tolist()
+            question = self._asked(pieces, 1)[0]
             modal = self._modals_of(pieces, 1)[0]
             shown = [self._units[unit].shown for unit in negations.units.tolist()]
             if self.words.language.double_negation:
                 shown = shown[:1]
             return Text(
                 [self._units[unit] for unit in units.units.tolist()],
-                [keys[head] for head in self._heads(units).tolist()],
+                [self._key_words[head] for head in heads],
                 shown,
-                names[self._asked(pieces, 1)[0]],
+                list(self._questions)[question],
                 list(self._modals)[modal],
             )
 

@@ -175,17 +175,30 @@ def test_another_word_is_a_difference_though_its_letters_are_alike(one, two):
     assert [found.kind for found in CHECK.reasons(one, two)] == ["noun"]
 
 
-def test_the_reasons_of_a_first_pair_name_its_modal():
-    """A reader that has met no modal yet has no number for it."""
+@pytest.mark.parametrize(
+    ("one", "two", "kind"),
+    [
+        ("Do I have to pay twice?", "Can I pay twice?", "question word"),
+        (
+            "How do I go from Bern to Basel?",
+            "How do I go from Basel to Bern?",
+            "direction",
+        ),
+    ],
+)
+def test_the_reasons_of_a_first_pair_are_told(one, two, kind):
+    """A reader that has met no modal and no question word yet has no numbers for them."""
     code = (
-        "from siamese.model.near_misses import NearMissCheck;"
-        "pair = 'Do I have to pay twice?', 'Can I pay twice?';"
-        "print(NearMissCheck.shipped().reasons(*pair)[0].kind)"
+        "import sys; from siamese.model.near_misses import NearMissCheck;"
+        "print(NearMissCheck.shipped().reasons(*sys.argv[1:])[0].kind)"
     )
     ran = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        [sys.executable, "-c", code, one, two],
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    assert ran.stdout.split("\n")[0] == "question word"
+    assert ran.stdout.split("\n")[0] == kind
 
 
 def test_kinds_that_are_ignored_do_not_count():
