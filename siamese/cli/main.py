@@ -29,7 +29,7 @@ from siamese.cli.reading import UnreadList
 from siamese.cli.way_out import complete_command
 from siamese.errors import MissingDependencyError, SiameseError, explain_missing_trax
 from siamese.system.open_types import Keywords
-from siamese.system.process import keep_memory, keeping_compiled_programs
+from siamese.system.process import keeping_compiled_programs, share_heap
 from siamese.text.display import LAYOUT, harmless, json_text
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115  # It may be closed.
     call = parsed(sys.argv[1:] if arguments is None else list(arguments))
-    keep_memory()
+    share_heap()
     _set_encodings()
     try:
         result = _run(call)

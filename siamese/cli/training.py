@@ -34,6 +34,7 @@ from siamese.model.file import MODEL_NAME, model_path
 from siamese.reading.pairs import QuestionPairs, check_both_labels, split
 from siamese.system.arguments import counted
 from siamese.system.open_types import Keywords
+from siamese.system.process import keep_memory
 from siamese.training.config import PRESETS, TrainConfig
 
 if TYPE_CHECKING:
@@ -181,6 +182,7 @@ def train(options: Train) -> Result:
     """
     from siamese.training.head import MANY
 
+    keep_memory()
     # Settings and models are refused before any file is read.
     plan = _plan(options)
     config = _config(plan)

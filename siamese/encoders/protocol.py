@@ -223,7 +223,11 @@ def checksum(arrays: Mapping[str, np.ndarray], facts: object) -> str:
 
 def valid_unicode(text: str) -> str:
     """The text with half surrogate pairs replaced, which have no UTF-8 and break tokenizers."""
-    return text.encode("utf-8", "replace").decode()
+    try:
+        text.encode()
+        return text
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
 
 
 def unit_rows(values: np.ndarray) -> np.ndarray:

@@ -395,18 +395,22 @@ def first_of_groups(labels: np.ndarray) -> np.ndarray:
     return first[group]
 
 
-def pairs_above(vectors: np.ndarray) -> np.ndarray:
-    """About how many pairs have a cosine above each of `CUTS`.
+def pairs_above(vectors: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+    """About how many pairs of a list, or of some of its rows, have a cosine above each of `CUTS`.
 
     A sample of 2,048 questions is compared with all; of a list of no more the numbers
     are exact.
     """
-    n = len(vectors)
-    sample = np.random.default_rng(0).permutation(n)[:SAMPLE]
+    if rows is None:
+        rows = np.arange(len(vectors))
+    n = len(rows)
+    others = np.delete(np.arange(len(vectors)), rows)
+    sample = rows[np.random.default_rng(0).permutation(n)[:SAMPLE]]
     above = np.zeros(len(CUTS))  # pairs above each
-    for rows in np.split(sample, range(64, len(sample), 64)):
-        scores = vectors[rows] @ vectors.T  # [64, n]
-        scores[np.arange(len(rows)), rows] = 0  # a question with itself
+    for some in np.split(sample, range(64, len(sample), 64)):
+        scores = vectors[some] @ vectors.T  # [64, questions]
+        scores[np.arange(len(some)), some] = 0  # a question with itself
+        scores[:, others] = 0
         counts, _ = np.histogram(scores[scores > CUTS[0]], [*CUTS, np.inf])
         above += counts[::-1].cumsum()[::-1]
     return above * n / max(1, len(sample)) / 2
@@ -429,31 +433,32 @@ def below_threshold(snapshot: Snapshot, count: int = 50) -> Below:
     down to 0.5, or to the cosine above which there are enough of them; each text is in
     one of them. `snapshot` is `QuestionIndex.grouped`.
     """
-    labels = group_labels(snapshot.groups, len(snapshot.vectors))
-    rows = np.unique(first_places(snapshot.questions.folded, str))
-    are_different = len(rows) == len(snapshot.vectors)
-    vectors = snapshot.vectors if are_different else snapshot.vectors[rows]
-    labels = labels[rows]
-    sizes = np.bincount(labels, minlength=1)
+    vectors = snapshot.vectors
+    labels = group_labels(snapshot.groups, len(vectors))
+    first = first_places(snapshot.questions.folded, str)
+    rows = np.unique(first)
+    sizes = np.bincount(labels[rows], minlength=1)
     own = int(sizes @ (sizes - 1)) // 2  # pairs that do not count
-    above = pairs_above(snapshot.vectors)
-    among = above if are_different else pairs_above(vectors)
+    above = pairs_above(vectors)
+    among = above if len(rows) == len(vectors) else pairs_above(vectors, rows)
     enough = np.flatnonzero(among >= SPARE * count + own)
     lowest = float(CUTS[enough.max(initial=0)])
-    one, two, cosines, _ = strongest_pairs(
-        vectors, lowest, lambda i, j: labels[i] != labels[j]
-    )
-    scores = cosines
+    is_first = first == np.arange(len(vectors))
+
+    def allowed(i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        return is_first[i] & is_first[j] & (labels[i] != labels[j])
+
+    one, two, scores, _ = strongest_pairs(vectors, lowest, allowed)
     weight = ranking_weight(snapshot.detector, vectors)
     if weight:
-        scores = scaled(vectors, np.stack([one, two], axis=1), cosines, weight)
+        scores = scaled(vectors, np.stack([one, two], axis=1), scores, weight)
     penalties = snapshot.detector.decision.rule(lowest, snapshot.questions).penalties
     if penalties is not None:
-        scores = scores - in_blocks(penalties, rows[one], rows[two], TEXT_PAIRS)
+        scores = scores - in_blocks(penalties, one, two, TEXT_PAIRS)
     order = np.argsort(-scores, kind="stable")
     best: list[tuple[int, int, float]] = []
     named: set[int] = set()
-    for pair in zip(*(side[order].tolist() for side in (rows[one], rows[two], scores))):
+    for pair in zip(*(side[order].tolist() for side in (one, two, scores))):
         if len(best) < count and named.isdisjoint(pair[:2]):
             named.update(pair[:2])
             best.append(pair)
