@@ -29,7 +29,7 @@ from sklearn.metrics import precision_recall_curve
 from siamese import DuplicateDetector, QuestionIndex
 from siamese.errors import SiameseError
 from siamese.evaluation.groups import group_figures
-from siamese.groups.grouping import Snapshot, group_labels
+from siamese.groups.grouping import GroupedSnapshot, group_labels
 from siamese.groups.local import local_means, ranking_weight
 from siamese.index.list_pairs import ListPairs
 from siamese.model.decision import Questions
@@ -92,7 +92,7 @@ def pair_figures(scores: np.ndarray, problems: list[str]) -> dict[str, float]:
 FIGURES = ("f1", "precision", "recall", "right_pairs")
 
 
-def of_groups(snapshot: Snapshot, problems: list[str]) -> dict[str, float]:
+def of_groups(snapshot: GroupedSnapshot, problems: list[str]) -> dict[str, float]:
     """Precision, recall and F1 of the pairs in groups."""
     figures = group_figures(group_labels(snapshot.groups, len(problems)), problems)
     return {name: figures[name] for name in FIGURES}

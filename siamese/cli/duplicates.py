@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -36,6 +36,7 @@ from siamese.encoders.protocol import unknown_rows
 from siamese.errors import DataError
 from siamese.groups.grouping import (
     CUTS,
+    GroupedSnapshot,
     Grouping,
     Snapshot,
     below_threshold,
@@ -165,7 +166,7 @@ def _fitted_to_answers(
                 snapshot.detector, answers, resamples=0
             )
             detector = snapshot.detector.with_threshold(json_value(fit))
-            snapshot = snapshot._replace(detector=detector)
+            snapshot = replace(snapshot, detector=detector)
         except DataError as error:
             note(f"{error} The threshold stays {snapshot.detector.threshold:.3f}.")
     return snapshot, own
@@ -216,7 +217,7 @@ def _group_table(source: Source, options: Duplicates) -> Result:
 
 def _groups(
     source: Source, options: Duplicates
-) -> tuple[list[Part], Snapshot, QuestionPairs | None]:
+) -> tuple[list[Part], GroupedSnapshot, QuestionPairs | None]:
     """What is grouped alone, all of it together with its groups, and the answers that bind these."""
     if options.within:
         whole, answers = _list_and_answers(source, options)
@@ -235,7 +236,7 @@ def _groups(
     return [Part(np.arange(len(snapshot.entries)), snapshot)], snapshot, answers
 
 
-def _about_groups(snapshot: Snapshot, options: Duplicates) -> tuple[Facts, str]:
+def _about_groups(snapshot: GroupedSnapshot, options: Duplicates) -> tuple[Facts, str]:
     """The threshold of the groups, where it comes from, how many there are; and this in a sentence."""
     facts = threshold_facts(snapshot.detector, options.threshold)
     is_older = (snapshot.threshold, snapshot.weight) != snapshot.detector.list_cut
@@ -277,7 +278,9 @@ def _unknown_line(snapshot: Snapshot) -> list[str]:
     ]
 
 
-def _kept_apart(snapshot: Snapshot, answers: QuestionPairs | None) -> tuple[int, str]:
+def _kept_apart(
+    snapshot: GroupedSnapshot, answers: QuestionPairs | None
+) -> tuple[int, str]:
     """How many pairs the check keeps apart in groups, and a line: they share none, and nobody answered."""
     pairs = snapshot.refused
     if pairs is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -114,18 +115,13 @@ def check_of(detector: DuplicateDetector) -> str:
     return "" if detector.check is None else detector.check.fingerprint
 
 
-class Snapshot(NamedTuple):
-    """A list at one moment, encoded; what follows the detector tells its groups, see `grouped`."""
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """A list at one moment, encoded."""
 
     entries: list[Record]  # id, question and columns of each question
     questions: Questions  # as a decision is given them
     detector: DuplicateDetector
-    groups: list[list[Member]] = []  # noqa: RUF012  # It is never changed.
-    threshold: float | None = None  # of the groups
-    weight: float = 0.0  # of local scaling in them, see `siamese.groups.local`
-    # Pairs of places, int64 [m, 2], that the near-miss check kept apart when the groups
-    # were made; None where they were made before.
-    refused: np.ndarray | None = None
 
     @classmethod
     def of(
@@ -152,6 +148,32 @@ class Snapshot(NamedTuple):
     def vectors(self) -> np.ndarray:
         """The questions' vectors, float32 [questions, d]."""
         return self.questions.vectors
+
+    def with_groups(
+        self, labels: np.ndarray, grouping: Grouping, refused: np.ndarray | None
+    ) -> GroupedSnapshot:
+        """The list with groups, int64 labels [n], and how they were made."""
+        return GroupedSnapshot(
+            self.entries,
+            self.questions,
+            self.detector,
+            groups_of(self.vectors, labels),
+            grouping.threshold,
+            grouping.weight,
+            refused,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedSnapshot(Snapshot):
+    """A list at one moment with its groups, see `grouped`."""
+
+    groups: list[list[Member]]
+    threshold: float
+    weight: float  # of local scaling, see `siamese.groups.local`
+    # Pairs of places, int64 [m, 2], that the near-miss check kept apart when the groups
+    # were made; None where they were made before.
+    refused: np.ndarray | None
 
 
 def duplicate_groups(
@@ -193,7 +215,7 @@ def grouped(
     snapshot: Snapshot,
     threshold: float | None = None,
     answers: QuestionPairs | None = None,
-) -> Snapshot:
+) -> GroupedSnapshot:
     """A list with its groups, as `QuestionIndex.grouped` makes them.
 
     They are made by a threshold, or where it is None as the detector makes groups of a
@@ -209,12 +231,7 @@ def grouped(
         same, different = answered_places(questions.folded, answers)
         rule = grouping.rule(detector, questions)
         labels = bound_labels(vectors, labels, same, different, rule, grouping.shifts)
-    return snapshot._replace(
-        groups=groups_of(vectors, labels),
-        threshold=grouping.threshold,
-        weight=grouping.weight,
-        refused=refused,
-    )
+    return snapshot.with_groups(labels, grouping, refused)
 
 
 def linked_labels(
@@ -425,7 +442,7 @@ class Below(NamedTuple):
     is_scaled: bool  # whether local scaling gives the order of the pairs
 
 
-def below_threshold(snapshot: Snapshot, count: int = 50) -> Below:
+def below_threshold(snapshot: GroupedSnapshot, count: int = 50) -> Below:
     """What a threshold may leave out: the most similar pairs that share no group, best first.
 
     Their order is that of the cosine less the penalty of the near-miss check, and less

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from siamese.errors import ArgumentError, DataError
-from siamese.groups.grouping import Snapshot
+from siamese.groups.grouping import GroupedSnapshot, Snapshot
 from siamese.model.detector import differences_between
 from siamese.nn.nearest import cosines_with, in_blocks
 from siamese.system.open_types import JsonMapping, JsonObject
@@ -34,7 +34,10 @@ Row = JsonObject
 
 
 def group_rows(
-    snapshot: Snapshot, keep: str = "central", start: int = 0, stop: int | None = None
+    snapshot: GroupedSnapshot,
+    keep: str = "central",
+    start: int = 0,
+    stop: int | None = None,
 ) -> list[Row]:
     """The table of a list's groups, a row for each question that is in one.
 
@@ -141,7 +144,7 @@ def renamed(columns: JsonMapping, names: Mapping[str, str]) -> JsonObject:
 # ---- Which question of a group is kept ----
 
 
-def _ranks(snapshot: Snapshot, keep: str) -> dict[int, float]:
+def _ranks(snapshot: GroupedSnapshot, keep: str) -> dict[int, float]:
     """A number for each place in a group; of a group the question with the least is kept."""
     entries = snapshot.entries
     places = [member.row for group in snapshot.groups for member in group]

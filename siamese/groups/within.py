@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from siamese.errors import ArgumentError
-from siamese.groups.grouping import Member, Snapshot, grouped
+from siamese.groups.grouping import GroupedSnapshot, Member, Snapshot, grouped
 from siamese.reading.pairs import QuestionPairs
 from siamese.system.open_types import JsonMapping
 from siamese.text.columns import columns_called, shown_names
@@ -23,7 +24,7 @@ class Part(NamedTuple):
     """The questions of one value, and what is made of them alone."""
 
     rows: np.ndarray  # int64, their places in the list, rising
-    snapshot: Snapshot  # of them alone: a group's rows are places among `rows`
+    snapshot: GroupedSnapshot  # of them alone: a group's rows are places among `rows`
 
 
 def keys_of(
@@ -88,7 +89,7 @@ def grouped_within(
     return parts
 
 
-def together(snapshot: Snapshot, parts: Sequence[Part]) -> Snapshot:
+def together(snapshot: Snapshot, parts: Sequence[Part]) -> GroupedSnapshot:
     """The whole list with the groups of its parts, the largest first."""
     groups = [
         [Member(int(part.rows[member.row]), member.similarity) for member in group]
@@ -97,12 +98,13 @@ def together(snapshot: Snapshot, parts: Sequence[Part]) -> Snapshot:
     ]
     groups.sort(key=lambda group: (-len(group), min(member.row for member in group)))
     if not parts:
-        return snapshot
+        return grouped(snapshot)
     first = parts[0].snapshot
     refused = [part.rows[part.snapshot.refused] for part in parts]
-    return snapshot._replace(
+    return replace(
+        first,
+        entries=snapshot.entries,
+        questions=snapshot.questions,
         groups=groups,
-        threshold=first.threshold,
-        weight=first.weight,
         refused=np.concatenate(refused),
     )

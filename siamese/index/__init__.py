@@ -14,7 +14,7 @@ import numpy as np
 
 from siamese.encoders.lstm import Lstm
 from siamese.groups.answers import AnswerChange, ChangedAnswers
-from siamese.groups.grouping import Snapshot
+from siamese.groups.grouping import GroupedSnapshot, Snapshot
 from siamese.index.incoming import Incoming, as_compared, as_id, as_read
 from siamese.index.ranking import ENCODER_VECTOR_WEIGHT, MODES, VECTOR_WEIGHT, Hit
 from siamese.model.decision import Questions
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 JUDGED = 4096  # hits that are judged at once
 
-__all__ = ["Added", "Hit", "QuestionIndex", "Snapshot"]
+__all__ = ["Added", "GroupedSnapshot", "Hit", "QuestionIndex", "Snapshot"]
 
 
 class Added(NamedTuple):
@@ -309,7 +309,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
         *,
         regroup: bool = False,
         within: Sequence[str] = (),
-    ) -> Snapshot:
+    ) -> GroupedSnapshot:
         """The groups of duplicates, with the questions and vectors of the same moment.
 
         They are as those of `siamese.duplicate_groups`. The first call makes and keeps
@@ -331,7 +331,7 @@ class QuestionIndex(AbstractContextManager["QuestionIndex"], ABC):
         return self._grouped(threshold, regroup)
 
     @abstractmethod
-    def _grouped(self, threshold: float | None, regroup: bool) -> Snapshot: ...
+    def _grouped(self, threshold: float | None, regroup: bool) -> GroupedSnapshot: ...
 
     @abstractmethod
     def add_answers(self, pairs: QuestionPairs, *, forget: bool = False) -> int:

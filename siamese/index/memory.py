@@ -18,11 +18,11 @@ from siamese.groups.answers import (
     new_answers,
 )
 from siamese.groups.grouping import (
+    GroupedSnapshot,
     Grouping,
     Snapshot,
     bound_labels,
     first_of_groups,
-    groups_of,
     linked_labels,
 )
 from siamese.groups.joining import labels_of_new
@@ -69,7 +69,7 @@ class Moment:
     # without the answers; and how the groups were made. None before they are.
     labels: np.ndarray | None = None
     grouping: Grouping | None = None
-    refused: np.ndarray | None = None  # see `Snapshot`
+    refused: np.ndarray | None = None  # see `GroupedSnapshot`
 
     def without(self, places: Sequence[int]) -> Moment:
         """Without the questions at some places."""
@@ -164,24 +164,24 @@ class Moment:
         )
 
     def snapshot(self) -> Snapshot:
-        """The questions, and the groups that obey the answers, where there are groups."""
+        """The questions."""
         entries = list(map(copy_of, self.entries))
-        questions = self.questions()
-        if self.grouping is None or self.labels is None:
-            return Snapshot(entries, questions, self.detector)
+        return Snapshot(entries, self.questions(), self.detector)
+
+    def grouped_snapshot(self) -> GroupedSnapshot:
+        """The questions with their groups, which obey the answers."""
+        assert self.grouping is not None and self.labels is not None
+        listed = self.snapshot()
         answered = {text for key in self.answers for text in key}
         texts = (
             (text, place) for place, text in enumerate(self.folded) if text in answered
         )
         answers = ((*key, label) for key, label in self.answers.items())
         same, different = bound_places(texts, answers)
-        threshold, weight, *_ = self.grouping
-        rule = self.grouping.rule(self.detector, questions)
+        rule = self.grouping.rule(self.detector, listed.questions)
         shifts = self.grouping.shifts
         labels = bound_labels(self.vectors, self.labels, same, different, rule, shifts)
-        groups = groups_of(self.vectors, labels)
-        made = groups, threshold, weight, self.refused
-        return Snapshot(entries, questions, self.detector, *made)
+        return listed.with_groups(labels, self.grouping, self.refused)
 
 
 def copy_of(entry: JsonObject) -> JsonObject:
@@ -305,11 +305,11 @@ class ListIndex(QuestionIndex):
 
     def snapshot(self) -> Snapshot:
         """`QuestionIndex.snapshot`."""
-        return replace(self._now, labels=None, grouping=None).snapshot()
+        return self._now.snapshot()
 
     # ---- Groups and answers ----
 
-    def _grouped(self, threshold: float | None, regroup: bool) -> Snapshot:
+    def _grouped(self, threshold: float | None, regroup: bool) -> GroupedSnapshot:
         with self._changing:
             now = self._now
             if now.grouping is None or regroup:
@@ -323,7 +323,7 @@ class ListIndex(QuestionIndex):
                 self._now = now
             else:
                 now.grouping.check_threshold(threshold)
-        return now.snapshot()
+        return now.grouped_snapshot()
 
     def add_answers(self, pairs: QuestionPairs, *, forget: bool = False) -> int:
         """`QuestionIndex.add_answers`."""

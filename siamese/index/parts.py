@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese.groups.grouping import Snapshot
+from siamese.groups.grouping import GroupedSnapshot, Snapshot
 from siamese.groups.within import (
     LANGUAGE,
     Key,
@@ -44,7 +44,9 @@ class Parts:
         self._rows: dict[tuple[str, ...], Mapping[Key, Any]] = {}
         self._made: dict[tuple[tuple[str, ...], Key], QuestionIndex] = {}
         # The last groups, the columns within which they are, and their threshold.
-        self._groups: tuple[tuple[str, ...], float | None, Snapshot] | None = None
+        self._groups: tuple[tuple[str, ...], float | None, GroupedSnapshot] | None = (
+            None
+        )
 
     def of_questions(
         self, index: QuestionIndex, texts: Sequence[str], within: Within
@@ -64,7 +66,7 @@ class Parts:
 
     def grouped(
         self, index: QuestionIndex, names: tuple[str, ...], threshold: float | None
-    ) -> Snapshot:
+    ) -> GroupedSnapshot:
         """The groups of the questions of equal values of some columns, the largest first."""
         facts = index.facts
         with self._lock:

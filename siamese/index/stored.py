@@ -16,7 +16,13 @@ import numpy as np
 from siamese.encoders.tree import tree_of
 from siamese.errors import ArgumentError, CheckpointError, SiameseError
 from siamese.groups.answers import AnswerChange, ChangedAnswers
-from siamese.groups.grouping import Grouping, Snapshot, check_of, linked_labels
+from siamese.groups.grouping import (
+    GroupedSnapshot,
+    Grouping,
+    Snapshot,
+    check_of,
+    linked_labels,
+)
 from siamese.index import (
     Added,
     Asked,
@@ -243,7 +249,7 @@ class FileIndex(QuestionIndex):
     # ---- Groups and answers ----
 
     @steady
-    def _grouped(self, threshold: float | None, regroup: bool) -> Snapshot:
+    def _grouped(self, threshold: float | None, regroup: bool) -> GroupedSnapshot:
         refused: np.ndarray | None = None
         for _ in attempts(5, pause=0):
             with self._moment() as (db, view):
@@ -254,17 +260,15 @@ class FileIndex(QuestionIndex):
                 if is_same and not regroup:
                     labels, grouping = stored_groups.read_labels(db, state)
                     grouping.check_threshold(threshold)
-                    snapshot = stored_groups.snapshot(
-                        db, state, detector, labels, grouping
+                    return stored_groups.grouped_snapshot(
+                        db, state, detector, labels, grouping, refused
                     )
-                    return snapshot._replace(refused=refused)
                 texts = rows_of.texts_of(db, state)
                 if self._file.read_only:
                     labels, refused, grouping = _linked(view, texts, threshold)
-                    snapshot = stored_groups.snapshot(
-                        db, state, detector, labels, grouping
+                    return stored_groups.grouped_snapshot(
+                        db, state, detector, labels, grouping, refused
                     )
-                    return snapshot._replace(refused=refused)
             # Outside of any transaction: it may take half a minute.
             labels, refused, grouping = _linked(view, texts, threshold)
             with self._moment(change=True) as (db, view):

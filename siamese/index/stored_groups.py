@@ -18,11 +18,11 @@ from siamese.groups.answers import (
     new_answers,
 )
 from siamese.groups.grouping import (
+    GroupedSnapshot,
     Grouping,
     Snapshot,
     bound_labels,
     check_of,
-    groups_of,
 )
 from siamese.groups.joining import labels_of_new
 from siamese.groups.local import local_means
@@ -70,13 +70,9 @@ class StoredTexts(Sequence[str]):
 
 
 def snapshot(
-    db: sqlite3.Connection,
-    state: State,
-    detector: DuplicateDetector,
-    labels: np.ndarray | None = None,
-    grouping: Grouping | None = None,
+    db: sqlite3.Connection, state: State, detector: DuplicateDetector
 ) -> Snapshot:
-    """An index as it is, with the groups of `read_labels`, made to obey the answers, if there are any."""
+    """An index as it is."""
     rows = db.execute("select * from question order by row").fetchall()
     entries = list(map(entry, rows))
     if len(entries) != len(state.rows):
@@ -84,14 +80,23 @@ def snapshot(
     texts = [own["question"] for own in entries]
     read = as_read(detector, texts, settings(db)["reading"])
     questions = Questions(read, state.vectors, [folded for _, _, folded, *_ in rows])
-    if labels is None or grouping is None:
-        return Snapshot(entries, questions, detector)
+    return Snapshot(entries, questions, detector)
+
+
+def grouped_snapshot(
+    db: sqlite3.Connection,
+    state: State,
+    detector: DuplicateDetector,
+    labels: np.ndarray,
+    grouping: Grouping,
+    refused: np.ndarray | None,
+) -> GroupedSnapshot:
+    """An index as it is, with the groups of `read_labels`, made to obey the answers, if there are any."""
+    listed = snapshot(db, state, detector)
     same, different = answered_places(db, state)
-    rule = grouping.rule(detector, questions)
+    rule = grouping.rule(detector, listed.questions)
     labels = bound_labels(state.vectors, labels, same, different, rule, grouping.shifts)
-    groups = groups_of(state.vectors, labels)
-    threshold, weight, *_ = grouping
-    return Snapshot(entries, questions, detector, groups, threshold, weight)
+    return listed.with_groups(labels, grouping, refused)
 
 
 def read_labels(db: sqlite3.Connection, state: State) -> tuple[np.ndarray, Grouping]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from siamese.errors import ArgumentError, MissingDependencyError
-from siamese.groups.grouping import Member, Snapshot, grouped
+from siamese.groups.grouping import GroupedSnapshot, Member, Snapshot, grouped
 from siamese.groups.table import (
     GROUP_COLUMNS,
     group_columns,
@@ -172,7 +172,7 @@ HIT_COLUMNS = Hit._fields[:-1]
 
 
 def to_pandas(
-    found: Snapshot | list[Hit] | list[list[Hit]] | list[list[Member]],
+    found: GroupedSnapshot | list[Hit] | list[list[Hit]] | list[list[Member]],
 ) -> pandas.DataFrame:
     """The hits of a search, or groups, as a data frame of pandas.
 
@@ -205,7 +205,7 @@ def to_pandas(
 
 def _rows_of(found: object) -> tuple[list[Record], list[str]]:
     """Hits or groups as rows, and the names of their columns."""
-    if isinstance(found, Snapshot):
+    if isinstance(found, GroupedSnapshot):
         columns = [*GROUP_COLUMNS, *group_columns(found.entries).values()]
         return group_rows(found), columns
     if isinstance(found, list):
