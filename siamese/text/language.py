@@ -209,8 +209,7 @@ def list_languages(texts: Sequence[str], main: str | None = None) -> ListLanguag
     counts = [_english_words(text) for text in seen]
     plain = sum(count > 0 and part >= _LEAST_PART for count, part in counts)
     unclear = sum(
-        not count and letters(text) >= SURE_LETTERS
-        for text, (count, _) in zip(seen, counts)
+        not count and _is_unclear(text) for text, (count, _) in zip(seen, counts)
     )
     is_plain = plain > len(seen) / 2 and unclear <= LEAST_SHARE * len(seen)
     if not seen or (is_plain and main in (None, ENGLISH)):
@@ -282,11 +281,25 @@ def is_plain_english(text: str) -> bool:
 
 def is_plainly_foreign(text: str) -> bool:
     """Whether more words are of another language than are of English, by their letters or a table."""
+    foreign, english, half = _words_by_language(text)
+    return foreign > english + half / 2
+
+
+def _words_by_language(text: str) -> tuple[int, int, int]:
+    """How many words are of another language, by their letters or a table, of English, and of both."""
     words = _ANY_WORD.findall(straightened(text[:LONGEST]).lower())
     foreign = sum(word in _OTHER_WORDS or not word.isascii() for word in words)
     english = sum(map(_ENGLISH_WORDS.__contains__, words))
     half = sum(map(_HALF_WORDS.__contains__, words))
-    return foreign > english + half / 2
+    return foreign, english, half
+
+
+def _is_unclear(text: str) -> bool:
+    """Whether a text is long enough to tell its language, and its words do not say that it is English."""
+    if letters(text) < SURE_LETTERS:
+        return False
+    foreign, english, half = _words_by_language(text)
+    return not english or foreign >= english + half / 2
 
 
 def _english_words(text: str) -> tuple[int, float]:
