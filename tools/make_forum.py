@@ -239,6 +239,9 @@ def main() -> None:
     parser.add_argument("--wording", choices=("plain", "far"), default="plain")
     parser.add_argument("--seed", type=int, default=0)
     flags = parser.parse_args()
+    least = 2 * sum(len(thread["needs"]) for thread in read_threads())
+    if flags.posts < least:
+        parser.error(f"--posts is at least {least}, two for each need")
     make(flags.folder, flags.posts, flags.seed, flags.wording)
 
 

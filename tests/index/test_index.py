@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import sys
 import threading
+import tracemalloc
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
@@ -29,10 +30,16 @@ from siamese.encoders import ObjectEncoder
 from siamese.encoders.joined import Head, Joined
 from siamese.errors import ArgumentError, CheckpointError, DataError, SiameseError
 from siamese.groups.answers import AnswerChange
-from siamese.groups.grouping import duplicate_groups, groups_of
+from siamese.groups.grouping import (
+    GroupedSnapshot,
+    below_threshold,
+    duplicate_groups,
+    groups_of,
+)
 from siamese.groups.linkage import average_linkage
 from siamese.groups.local import local_means
 from siamese.index import QuestionIndex
+from siamese.model.decision import Questions
 from siamese.model.detector import DuplicateDetector
 from siamese.model.file import fit_of
 from siamese.nn.ragged import Ragged
@@ -821,3 +828,26 @@ def test_nothing_is_lost_mixed_or_refused(line, tmp_path, monkeypatch):
     )
     faults.main()
     assert json.loads(results.read_text())[arguments[0]]
+
+
+@pytest.mark.slow
+def test_what_lies_below_a_threshold_is_found_without_a_copy_of_the_vectors():
+    n = 40_000
+    vectors = np.zeros((n, 512), np.float32)
+    vectors[:, :32] = np.random.default_rng(0).standard_normal((n, 32))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    vectors[-100:] = vectors[:100]  # of the same texts
+    texts = [f"question {row % (n - 100)}" for row in range(n)]
+    card = {"threshold_fit": {"weight": 0.0}}  # Nothing is looked for to weigh pairs.
+    detector = DuplicateDetector(make_detector().encoder, card=card).with_check(None)
+    entries = [{"id": str(row), "question": texts[row]} for row in range(n)]
+    questions = Questions(texts, vectors, texts)
+    listed = GroupedSnapshot(entries, questions, detector, [], 0.8, 0.0, None)
+    tracemalloc.start()
+    below = below_threshold(listed)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(below.pairs) == 50
+    assert all(texts[one] != texts[two] for one, two, _ in below.pairs)
+    # 80 MB are for a sample, whatever the length of the list.
+    assert peak - 80e6 < 0.6 * vectors.nbytes
