@@ -58,6 +58,7 @@ from siamese import DuplicateDetector, QuestionIndex, QuestionPairs, read_pairs
 from siamese.corpus import handwritten_questions
 from siamese.encoders import find_encoder
 from siamese.evaluation.thresholds import best_threshold
+from siamese.model.detector import pairs_of
 from siamese.model.near_miss_features import FEATURES, features
 from siamese.reading.clusters import cluster_split
 from siamese.reading.questions import read_questions
@@ -197,7 +198,7 @@ def by_decision(detector: DuplicateDetector, texts: Sequence[str]) -> Scores:
     """What a model compares with its threshold."""
 
     def scores(ones: Sequence[str], twos: Sequence[str]) -> np.ndarray:
-        return detector.decision.scores(*detector.pairs(list(ones), list(twos)))
+        return detector.decision.scores(*pairs_of(detector, list(ones), list(twos)))
 
     return scores
 

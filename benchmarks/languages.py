@@ -42,7 +42,7 @@ from siamese.corpus import HANDWRITTEN_FILES, handwritten_questions
 from siamese.encoders import find_encoder
 from siamese.evaluation.retrieval import evaluate_retrieval
 from siamese.model.across import lowered
-from siamese.model.detector import are_above
+from siamese.model.detector import are_above, pairs_of
 from siamese.text import language
 
 HERE = Path(__file__).parent
@@ -195,7 +195,7 @@ def pair_figures(
 ) -> dict[str, float]:
     """Which pairs of a list are found at the default threshold, and how all pairs rank by what decides."""
     upper = np.triu_indices(len(texts), 1)
-    one, two = detector.pairs(texts, texts)
+    one, two = pairs_of(detector, texts, texts)
     rows = np.stack(upper, axis=1)
     all_scores = []
     all_found = []
@@ -248,7 +248,7 @@ def near_misses(data: Path) -> Figures:
 
     def scores(rows: list[dict[str, str]], first: str, second: str) -> list[np.ndarray]:
         sides = [[row[name] for row in rows] for name in (first, second)]
-        pairs = detector.pairs(*sides)
+        pairs = pairs_of(detector, *sides)
         cosines = detector.with_check(None).decision.scores(*pairs)
         return [cosines, detector.decision.scores(*pairs)]
 

@@ -44,6 +44,7 @@ from siamese.evaluation.calibration import expected_calibration_error
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.evaluation.report import word_overlap
 from siamese.evaluation.thresholds import best_threshold
+from siamese.model.detector import pairs_of
 from siamese.reading.clusters import cluster_split
 from siamese.training.config import TrainConfig
 from siamese.training.report import measure as measure_trained
@@ -131,7 +132,7 @@ def measure(flags, key: str, name: str, seed: int, parts: dict, results: dict) -
         decision = detector.decision
 
         def score(*sides: list[str]) -> np.ndarray:
-            return decision.scores(*detector.pairs(*sides))
+            return decision.scores(*pairs_of(detector, *sides))
 
         judge = Judge(score, detector.threshold, decision.probabilities)
         facts |= costs(detector, parts["valid"].question2[:ENCODED])

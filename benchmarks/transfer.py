@@ -44,7 +44,7 @@ from siamese import (
     Trainer,
 )
 from siamese.evaluation.thresholds import best_threshold
-from siamese.model.detector import border_of
+from siamese.model.detector import border_of, pairs_of
 from siamese.reading.pairs import read_pairs
 from siamese.text.cleaning import has_words
 from siamese.training.few_labels import teach
@@ -300,7 +300,7 @@ def judged(task: Task, path: str, name: str, draw: int, fold: np.ndarray) -> Jud
     seconds = time.process_time() - begun
     rows = np.flatnonzero(np.isin(task.queries, fold))
     pairs = task.pairs.select(rows)
-    one, two = model.pairs(pairs.question1, pairs.question2)
+    one, two = pairs_of(model, pairs.question1, pairs.question2)
     answers = model.decision.scores(one, two) > border_of(model)
     right = answers == np.array(pairs.is_duplicate)
     return rows, np.vecdot(one.vectors, two.vectors), right, seconds

@@ -43,7 +43,7 @@ from siamese.errors import ArgumentError
 from siamese.groups.table import renamed, table_names
 from siamese.groups.within import LANGUAGE, keys_of, rows_by_key
 from siamese.model.decision import Questions, ReadTexts
-from siamese.model.detector import DuplicateDetector, judged, own_borders
+from siamese.model.detector import DuplicateDetector, judged, own_borders, pairs_of
 from siamese.model.explain import explain
 from siamese.nn.nearest import top_k
 from siamese.system.arguments import whole_number
@@ -123,7 +123,7 @@ def _pair_answer(
 ) -> tuple[str, Facts]:
     """The answer to two questions, as a text and as values."""
     one, two = pair
-    sides = detector.pairs([one], [two])
+    sides = pairs_of(detector, [one], [two])
     (answered,) = judged(detector, *sides, threshold)
     cosine, probability, is_duplicate, difference = answered
     cut = float(own_borders(detector, *sides)[0]) if threshold is None else threshold
@@ -164,7 +164,7 @@ def _file_answers(
     note(*read.notes)
     pairs = read.pairs
     note(*too_long(detector, [*pairs.question1, *pairs.question2]))
-    sides = detector.pairs(pairs.question1, pairs.question2)
+    sides = pairs_of(detector, pairs.question1, pairs.question2)
     answers = judged(detector, *sides, options.threshold)
     names = ("question1", "question2", *ANSWERS, "id")
     table = []

@@ -29,7 +29,7 @@ from siamese.errors import ArgumentError
 from siamese.evaluation.groups import group_figures
 from siamese.groups.grouping import Grouping, group_labels, linked_labels
 from siamese.groups.within import keys_of
-from siamese.model.detector import DuplicateDetector
+from siamese.model.detector import DuplicateDetector, pairs_of
 from siamese.reading.clusters import clusters
 from siamese.system.arguments import counted
 from siamese.text.display import rounded
@@ -136,7 +136,7 @@ def evaluate(options: Evaluate) -> Result:
     pairs = read.pairs
     note(*too_long(detector, {*pairs.question1, *pairs.question2}))
     decision = detector.decision
-    scores = decision.scores(*detector.pairs(pairs.question1, pairs.question2))
+    scores = decision.scores(*pairs_of(detector, pairs.question1, pairs.question2))
     facts = threshold_facts(detector, options.threshold)
     source = facts["threshold_from"]
     evaluation = Evaluation(

@@ -26,7 +26,7 @@ from siamese.encoders import is_encoder_name
 from siamese.errors import ArgumentError, DataError
 from siamese.index.asking import ENOUGH
 from siamese.index.list_pairs import ListPairs
-from siamese.model.detector import DuplicateDetector, border_of
+from siamese.model.detector import DuplicateDetector, border_of, pairs_of
 from siamese.model.file import model_path
 from siamese.reading.clusters import answer_key
 from siamese.reading.pairs import QuestionPairs
@@ -405,7 +405,7 @@ def _about_ignored(detector: DuplicateDetector, answers: QuestionPairs) -> list[
     check = detector.check
     if check is None or not len(answers):
         return []
-    sides = detector.pairs(answers.question1, answers.question2)
+    sides = pairs_of(detector, answers.question1, answers.question2)
     cut = border_of(detector)
     without = detector.with_check(None).decision
     refused = without.scores(*sides) > cut

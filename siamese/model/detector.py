@@ -131,7 +131,7 @@ class DuplicateDetector:
 
         For `resamples` and errors see `siamese.evaluation.thresholds.fit_threshold`.
         """
-        one, two = self.pairs(pairs.question1, pairs.question2)
+        one, two = pairs_of(self, pairs.question1, pairs.question2)
         labels = pairs.is_duplicate
         if isinstance(self.decision, ByParts):
             fit = self.decision.refitted(one, two, labels, resamples)
@@ -263,12 +263,12 @@ class DuplicateDetector:
         One question is compared with each of a list; lists of different lengths are an
         ArgumentError.
         """
-        one, two = self.pairs(question1, question2)
+        one, two = pairs_of(self, question1, question2)
         return _one_or_all(cosines_with(one.vectors, two.vectors), question1, question2)
 
     def probability(self, question1: Texts, question2: Texts) -> Any:
         """The probability of two questions (or lists, pair by pair); ArgumentError without calibration."""
-        scores = self.decision.scores(*self.pairs(question1, question2))
+        scores = self.decision.scores(*pairs_of(self, question1, question2))
         chances = self.decision.probabilities(scores)
         if chances is None:
             raise ArgumentError(
@@ -286,34 +286,11 @@ class DuplicateDetector:
         probability; what a near-miss check takes off is off. Between two languages the
         default threshold is lower: see `siamese.model.across`.
         """
-        one, two = self.pairs(question1, question2)
+        one, two = pairs_of(self, question1, question2)
         scores = self.decision.scores(one, two)
         answers = are_above(self, scores, one, two, threshold)
         is_one = isinstance(question1, str) and isinstance(question2, str)
         return bool(answers[0]) if is_one else answers
-
-    def pairs(self, question1: Texts, question2: Texts) -> tuple[Questions, Questions]:
-        """Pairs of questions as a decision is given them; arguments as those of `similarity`."""
-        sides = [
-            [side] if isinstance(side, str) else text_list(side, "similarity")
-            for side in (question1, question2)
-        ]
-        first, second = sides
-        if isinstance(question1, str):
-            first = first * len(second)
-        elif isinstance(question2, str):
-            second = second * len(first)
-        if len(first) != len(second):
-            raise ArgumentError(
-                f"Questions are compared pair by pair: {len(first)} first and {len(second)} second ones."
-            )
-        if isinstance(self.encoder, Lstm) and not self.encoder.config.mask_padding:
-            one, two = (list(map(self.encoder.read, side)) for side in (first, second))
-            vectors, others = self.encoder.encode_pairs(one, two)
-            return Questions(one, vectors), Questions(two, others)
-        texts, vectors, _ = questions_of(self.encoder, [*first, *second])
-        n = len(first)
-        return Questions(texts[:n], vectors[:n]), Questions(texts[n:], vectors[n:])
 
     def unknown_words(self, question: str) -> list[str]:
         """The question's words that the model does not know, in order."""
@@ -363,6 +340,33 @@ def questions_of(
         return Questions(read, vectors)
     rows = [places[text] for text in texts]
     return Questions([read[row] for row in rows], vectors[rows])
+
+
+def pairs_of(
+    detector: DuplicateDetector, question1: Texts, question2: Texts
+) -> tuple[Questions, Questions]:
+    """Pairs of questions as a decision is given them; arguments as of `DuplicateDetector.similarity`."""
+    encoder = detector.encoder
+    sides = [
+        [side] if isinstance(side, str) else text_list(side, "similarity")
+        for side in (question1, question2)
+    ]
+    first, second = sides
+    if isinstance(question1, str):
+        first = first * len(second)
+    elif isinstance(question2, str):
+        second = second * len(first)
+    if len(first) != len(second):
+        raise ArgumentError(
+            f"Questions are compared pair by pair: {len(first)} first and {len(second)} second ones."
+        )
+    if isinstance(encoder, Lstm) and not encoder.config.mask_padding:
+        one, two = (list(map(encoder.read, side)) for side in (first, second))
+        vectors, others = encoder.encode_pairs(one, two)
+        return Questions(one, vectors), Questions(two, others)
+    texts, vectors, _ = questions_of(encoder, [*first, *second])
+    n = len(first)
+    return Questions(texts[:n], vectors[:n]), Questions(texts[n:], vectors[n:])
 
 
 def encoded(

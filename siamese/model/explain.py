@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from siamese.errors import DataError
 from siamese.model.decision import Questions
-from siamese.model.detector import DuplicateDetector, judged, own_borders
+from siamese.model.detector import DuplicateDetector, judged, own_borders, pairs_of
 from siamese.model.near_miss_features import FEATURES
 from siamese.model.near_miss_reasons import differences_of
 from siamese.nn.nearest import cosines_with
@@ -85,7 +85,7 @@ def explain(detector: DuplicateDetector, question1: str, question2: str) -> Expl
         name = f"question{words.index([]) + 1}"
         raise DataError(f"{name} has no words, so there is nothing to explain.")
     texts = [" ".join(some) for some in words]
-    pair = detector.pairs(*([text] for text in texts))
+    pair = pairs_of(detector, *([text] for text in texts))
     (verdict,) = judged(detector, *pair)
     sides = []
     for some, other in zip(words, reversed(texts)):

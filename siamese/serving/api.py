@@ -31,7 +31,7 @@ from siamese.groups.table import GROUP_COLUMNS, group_rows
 from siamese.index import Hit, QuestionIndex
 from siamese.index.asking import shown
 from siamese.index.list_pairs import ListPairs
-from siamese.model.detector import judged
+from siamese.model.detector import judged, pairs_of
 from siamese.model.explain import explain
 from siamese.serving import schema
 from siamese.serving.about import Examples, about, floor_of
@@ -170,7 +170,7 @@ def _add_questions(v1: APIRouter, index: QuestionIndex) -> None:
         first = [one for one, _ in body.pairs]
         second = [two for _, two in body.pairs]
         detector = index.detector
-        verdicts = judged(detector, *detector.pairs(first, second), body.threshold)
+        verdicts = judged(detector, *pairs_of(detector, first, second), body.threshold)
         answers = [rounded(dict(zip(schema.ANSWER, row))) for row in verdicts]
         return answered({"answers": answers})
 

@@ -11,7 +11,7 @@ from siamese.evaluation.metrics import evaluate_scores
 from siamese.evaluation.report import Evaluation
 from siamese.evaluation.thresholds import COURSE_THRESHOLD, best_threshold
 from siamese.model.decision import Questions, calibration_of, part_cosines
-from siamese.model.detector import DuplicateDetector
+from siamese.model.detector import DuplicateDetector, pairs_of
 from siamese.nn.nearest import cosines_with
 from siamese.reading.pairs import QuestionPairs
 from siamese.system.open_types import JsonMapping, JsonObject
@@ -39,7 +39,7 @@ def measure(
     fit = _fit(detector, held_out)
     source = fit.get("threshold_from", "model")
     detector = decided(detector, fit, {**detector.card, "threshold_from": source})
-    sides = detector.pairs(test.question1, test.question2)
+    sides = pairs_of(detector, test.question1, test.question2)
     scores = detector.decision.scores(*sides)
     frozen = Pieces.of(detector.encoder).frozen
     encoder = None
@@ -91,7 +91,7 @@ def _frozen_cosines(
 
 def _fit(detector: DuplicateDetector, held_out: QuestionPairs) -> JsonObject:
     """Threshold, calibration and trees of held-out pairs, see `measure`."""
-    one, two = detector.pairs(held_out.question1, held_out.question2)
+    one, two = pairs_of(detector, held_out.question1, held_out.question2)
     labels = held_out.is_duplicate
     if len(detector.encoder.parts) > 1 and len(labels) >= LEAST_PAIRS:
         return fit_own_check(detector.encoder, one, two, labels)
@@ -117,7 +117,7 @@ def with_lstm(
     """
     pieces = Pieces.of(head.encoder)._replace(lstm=Pieces.of(lstm.encoder).lstm)
     both = DuplicateDetector(pieces.encoder(), card=lstm.card, check=head.check)
-    one, two = both.pairs(held_out.question1, held_out.question2)
+    one, two = pairs_of(both, held_out.question1, held_out.question2)
     cosines = part_cosines(both.encoder, one.vectors, two.vectors)
 
     def roc_auc(model: DuplicateDetector) -> float:

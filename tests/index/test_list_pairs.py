@@ -12,6 +12,7 @@ from siamese.errors import DataError
 from siamese.groups.local import WEIGHTS, local_means
 from siamese.index import list_pairs
 from siamese.index.list_pairs import ListPairs
+from siamese.model.detector import pairs_of
 from siamese.reading.clusters import answer_key
 
 
@@ -153,7 +154,7 @@ def test_five_of_thirty_pairs_that_are_asked_were_refused_by_the_check():
         answers = QuestionPairs(*([own[at] for own in asked] for at in range(3)))
         one, two = (similar.entries[row]["question"] for row in similar.next(answers))
         asked.append((one, two, int(owners[one] == owners[two])))
-    sides = detector.pairs(*([own[at] for own in asked] for at in (0, 1)))
+    sides = pairs_of(detector, *([own[at] for own in asked] for at in (0, 1)))
     cosines = detector.with_check(None).decision.scores(*sides)
     scores = detector.decision.scores(*sides)
     refused = (cosines > detector.threshold) & (scores <= detector.threshold)

@@ -8,6 +8,7 @@ import pytest
 
 from siamese import DuplicateDetector, embedded_corpus
 from siamese.corpus import HANDWRITTEN_FILES, handwritten_questions
+from siamese.model.detector import pairs_of
 from siamese.model.near_miss_tables import table_of
 from siamese.model.near_misses import NearMissCheck
 
@@ -88,7 +89,7 @@ def test_near_misses_by_hand_are_behind_and_what_asks_the_same_stays(code, half)
             if (row["language"], row["half"]) == (code, half)
         ]
         assert len(own) == 10
-        pairs = detector.pairs(*map(list, zip(*own)))
+        pairs = pairs_of(detector, *map(list, zip(*own)))
         return detector.decision.scores(*pairs), detector.with_check(
             None
         ).decision.scores(*pairs)

@@ -7,6 +7,7 @@ from siamese import DuplicateDetector, QuestionIndex
 from siamese.corpus import HANDWRITTEN_FILES, handwritten_questions
 from siamese.errors import ArgumentError
 from siamese.model.across import ENGLISH_WITH_OTHER, TWO_OTHERS, lowered
+from siamese.model.detector import pairs_of
 from siamese.model.explain import explain
 from siamese.text.language import sure_language
 
@@ -43,7 +44,7 @@ def between(detector, lower):
             pair = german["question"], other["question"]
             if german["group"] and german["group"] == other["group"]:
                 found.append(pair)
-    scores = detector.decision.scores(*detector.pairs(*zip(*found)))
+    scores = detector.decision.scores(*pairs_of(detector, *zip(*found)))
     near = (scores <= detector.threshold) & (scores > detector.threshold - lower)
     near &= lowered(*zip(*found)) > 0
     return [pair for pair, is_near in zip(found, near) if is_near]
@@ -71,7 +72,7 @@ def test_english_questions_are_never_of_two_languages(detector):
     texts = [row["question"] for row in handwritten_questions()]
     assert {sure_language(text) for text in texts} <= {"en", None}
     one, two = (side.ravel() for side in np.indices((len(texts), len(texts))))
-    pairs = detector.pairs(texts, texts)
+    pairs = pairs_of(detector, texts, texts)
     sides = pairs[0].rows(one), pairs[1].rows(two)
     scores = detector.decision.scores(*sides)
     answers = detector.predict(
@@ -83,7 +84,7 @@ def test_english_questions_are_never_of_two_languages(detector):
 def test_another_encoder_keeps_one_threshold():
     texts = [ENGLISH, GERMAN, FRENCH]
     other = DuplicateDetector.from_encoder(_turned)
-    scores = other.decision.scores(*other.pairs(texts, [GERMAN, FRENCH, ENGLISH]))
+    scores = other.decision.scores(*pairs_of(other, texts, [GERMAN, FRENCH, ENGLISH]))
     assert ((scores > 0.55) & (scores < other.threshold)).all()
     assert not other.predict(texts, [GERMAN, FRENCH, ENGLISH]).any()
 

@@ -408,3 +408,9 @@ def test_capitals_alone_are_explained_as_the_sentence_they_are_read_as():
     texts = ("RESET MY PASSWORD", "Reset my password")
     loud, calm = (explain(use, text, "How can I reset it?").words1 for text in texts)
     assert [word.effect for word in loud] == [word.effect for word in calm]
+
+
+def test_the_public_methods_are_at_most_twelve():
+    public = [name for name in vars(DuplicateDetector) if not name.startswith("_")]
+    methods = [name for name in public if callable(getattr(DuplicateDetector, name))]
+    assert len(methods) <= 12, methods

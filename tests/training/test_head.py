@@ -30,7 +30,7 @@ from siamese.encoders import find_encoder
 from siamese.encoders.joined import Head, Joined
 from siamese.errors import ArgumentError, DataError, ShapeError
 from siamese.evaluation.metrics import evaluate_scores
-from siamese.model.detector import judged
+from siamese.model.detector import judged, pairs_of
 from siamese.reading.pairs import QuestionPairs
 from siamese.training.few_labels import parts_of, teach
 from siamese.training.report import measure, with_lstm
@@ -152,7 +152,7 @@ def test_a_thousand_labels_decide_by_a_curve_of_the_parts(tmp_path, monkeypatch)
     assert model.threshold == 0.5 and (model.predict(*SIDES) == LABELS).mean() > 0.8
     assert bought.after == pytest.approx(roc_auc(cosine), abs=0.05)
     assert_array_equal(model.predict(*SIDES), probability > 0.5)
-    pairs = model.pairs(*SIDES)
+    pairs = pairs_of(model, *SIDES)
     assert_array_equal(model.decision.scores(*pairs), probability)
     for answer, p in zip(judged(model, *pairs), probability):
         assert answer.probability == pytest.approx(p)

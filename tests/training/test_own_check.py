@@ -17,6 +17,7 @@ from siamese.encoders.joined import Head, Joined
 from siamese.encoders.tree import tree_of
 from siamese.model import file as model_file
 from siamese.model.decision import Compared, part_cosines
+from siamese.model.detector import pairs_of
 from siamese.model.near_misses import NearMissCheck
 from siamese.model.trees import Trees
 from siamese.training.own_check import TREE_PAIRS, fit_trees
@@ -62,7 +63,7 @@ def trained(untrained):
 
 
 def scores(model, pairs=TEST):
-    return model.decision.scores(*model.pairs(pairs.question1, pairs.question2))
+    return model.decision.scores(*pairs_of(model, pairs.question1, pairs.question2))
 
 
 def roc_auc(model):
@@ -170,7 +171,7 @@ def test_a_few_dozen_labels_take_the_penalty_off_the_cosine(untrained):
     assert model.decision.measure == report.measure == "cosine"
     assert model.trees is None and model.probability(ASKED, ASKED) > 0.5
     ones, others = zip(*PAIRS)
-    sides = model.pairs(ones, others)
+    sides = pairs_of(model, ones, others)
     lost = model.similarity(ones, others) - model.decision.scores(*sides)
     assert (lost > 0.05).all()
 
@@ -234,7 +235,7 @@ def test_texts_that_are_not_compared_have_the_probability_of_the_curve(trained):
 
 def test_the_trees_correct_what_the_pairs_say(untrained):
     """Fitted to labels that a number of the pair decides, they say what the labels say."""
-    one, two = untrained.pairs(HELD_OUT.question1, HELD_OUT.question2)
+    one, two = pairs_of(untrained, HELD_OUT.question1, HELD_OUT.question2)
     cosines = part_cosines(untrained.encoder, one.vectors, two.vectors)
     curve = measure(untrained, HELD_OUT, TEST)[1].calibration
     rows = untrained.check.features(list(one.texts), list(two.texts), cosines[:, 0])
