@@ -26,9 +26,8 @@ from types import FrameType
 import numpy as np
 
 # From glibc's malloc.h: its number -> what it is set to.
-_ONE_HEAP = {
-    -8: 1
-}  # M_ARENA_MAX: threads share one heap; their own hold no block over 64 MB.
+# M_ARENA_MAX: threads share one heap; their own hold no block over 64 MB.
+_ONE_HEAP = {-8: 1}
 _KEPT_HEAP = _ONE_HEAP | {
     -4: 0,  # M_MMAP_MAX: large blocks too come from the heap,
     -1: 2**31 - 1,  # M_TRIM_THRESHOLD: which is never given back,
@@ -55,8 +54,7 @@ def keep_memory() -> bool:
 def share_heap() -> bool:
     """Lets all threads allocate from one heap: what one thread frees serves the others.
 
-    Finding the groups of 144,593 questions takes a quarter less memory by it. For the
-    rest see `keep_memory`, which does this too.
+    For the rest see `keep_memory`, which does this too.
     """
     return _set_malloc(_ONE_HEAP)
 
